@@ -8,7 +8,7 @@ const FINAL_TEXT = 0x81
 const MASKED = 0x80
 const MASK_BYTES = 4
 
-/** Masks are drawn in advance: asking for four random bytes costs as much as asking for thousands. */
+/** Masks are drawn in advance, because drawing four random bytes costs as much as drawing thousands. */
 const POOL_BYTES = 4_096
 
 export type FrameWriter = (texts: readonly string[]) => Buffer

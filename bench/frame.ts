@@ -11,10 +11,10 @@ export interface Figure {
   detail: string
 }
 
-/** `full` uses the sizes that the bounds are defined for; the default is smaller and quicker. */
+/** `full` uses the sizes that the bounds are defined for; the default is smaller and faster. */
 export type Size = 'usual' | 'full'
 
-/** A service that runs for days is warm; a figure is not taken while code is still being compiled. */
+/** A service that runs for days is warm, so nothing is measured while code is still being compiled. */
 const WARM_ROUNDS = 3
 
 export interface Round {

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * A lean client: keep-alive connections that each send the next request when the last answer is complete. It parses
- * no more than it must, so that it measures the server and not itself. It speaks HTTP/1.1 unless another wire is
+ * no more than necessary, so that it measures the server and not itself. It speaks HTTP/1.1 unless another wire is
  * given (`socket-wire.ts`).
  */
 export interface LoadResult {
@@ -14,7 +14,7 @@ export interface LoadResult {
 
 /** How requests and answers look on a connection. */
 export interface Wire {
-  /** What opens a connection; its answer ends with an empty line. */
+  /** The request that opens a connection; its answer ends with an empty line. */
   readonly greeting?: string
   /** The length of the answer that these bytes begin with; undefined while that is not known. */
   answerLength(bytes: Buffer): number | undefined
@@ -28,7 +28,7 @@ export interface LoadOptions {
   /** The raw request of connection `index`'s n-th turn. */
   request: (index: number, turn: number) => string | Buffer
   wire?: Wire
-  /** How long each connection waits after an answer, on average: half as long to half as long again, by chance. */
+  /** How long each connection waits after an answer on average; randomly between half and one and a half times this. */
   pauseMs?: number
 }
 

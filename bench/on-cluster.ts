@@ -1,7 +1,7 @@
 import { type Cluster, startCluster, withoutPrograms } from '../test/postgres/cluster.ts'
 import type { Figure } from './frame.ts'
 
-/** Figures on a PostgreSQL of their own; none, and a line that says so, where its programs are missing. */
+/** Figures on a separate PostgreSQL; without its programs there are none, and a line says so. */
 export async function onCluster(measure: (cluster: Cluster) => Promise<Figure[]>): Promise<Figure[]> {
   if (withoutPrograms !== false) {
     process.stdout.write(`skipped: ${withoutPrograms}\n`)

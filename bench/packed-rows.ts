@@ -10,7 +10,7 @@ export const CANDLES: Feed<'candles'> = { dataset: 'candles', source: 'cexa', sy
 export const FUTURES: Feed<'candles'> = { ...CANDLES, source: 'cexa_futures' }
 export const TRADES: Feed<'trades'> = { dataset: 'trades', source: 'perpdex', symbol: 'BTC', interval: '' }
 export const BOOKS: Feed<'snapshots'> = { ...TRADES, dataset: 'snapshots' }
-/** Of each feed one row in so many milliseconds. */
+/** The milliseconds between two rows of a feed. */
 export const ROW_MS = { candles: 1_000, trades: 300, snapshots: 500 } as const
 const LEVELS = 20
 const AT_ONCE = 5_000

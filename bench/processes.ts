@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** Servers under measurement run in processes of their own. */
+/** Servers under measurement run in separate processes. */
 export interface Running {
   port: number
   pid: number
@@ -14,7 +14,7 @@ export interface Running {
 }
 
 const ROOT = join(import.meta.dirname, '..')
-/** So high that the rate limit never answers in place of the endpoint. */
+/** So high that the rate limit never refuses a request. */
 const PLANS = {
   plans: [
     {
@@ -36,19 +36,19 @@ export async function startBare(body: Buffer | string): Promise<Running> {
   return { ...running, stop: () => running.stop().finally(() => rmSync(folder, { recursive: true })) }
 }
 
-/** The simulated node, in a process of its own. */
+/** The simulated node, in a separate process. */
 export async function startSandboxNode(): Promise<Running & { url: string }> {
   const running = await start(['bench/sandbox-node.ts'], {})
   return { ...running, url: `ws://127.0.0.1:${running.port}` }
 }
 
-/** A node for measurements, in a process of its own. */
+/** A node for measurements, in a separate process. */
 export async function startWideNode(bytes: number): Promise<Running & { url: string }> {
   const running = await start(['bench/wide-node.ts', String(bytes)], {})
   return { ...running, url: `ws://127.0.0.1:${running.port}` }
 }
 
-/** All six simulated venues in a process of their own, and the settings with which a live environment records them. */
+/** All six simulated venues in a separate process, and the settings with which a live environment records them. */
 export async function startSandboxVenues(): Promise<{
   environment: Record<string, string>
   stop(): Promise<void>
@@ -159,7 +159,7 @@ function createKey(environment: Record<string, string>, keyFor: string): string 
         encoding: 'utf8',
       }),
     )
-  // A folder that is reused has accounts already.
+  // A reused folder already has accounts.
   const email = `bench-${randomUUID()}@example.com`
   const { id = '' } = tapeline('accounts', 'create', '--email', email, '--plan', 'bench')
   const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')

@@ -1,4 +1,4 @@
-/** The simulated node as the service runs it, in a process of its own; prints its address like the others. */
+/** The simulated node as the service runs it, in a separate process; prints its address like the others. */
 import { startSandboxNode } from '../sandbox/node/run.ts'
 
 const node = await startSandboxNode({ seed: 7, transactionsPerSecond: 2, warmUpBlocks: 100 })

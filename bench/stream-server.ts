@@ -1,6 +1,6 @@
 /**
- * One side of the stream figure, in a process of its own: `hub` is the stream of the service on a real event
- * log, `bare` a plain broadcast of the same frames to all clients.
+ * One side of the stream figure, in a separate process: `hub` is the stream of the service on a real event log, `bare`
+ * a plain broadcast of the same frames to all clients.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -39,7 +39,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
     log,
   })
   const [plan] = BUILT_IN_PLANS.map((known) => ({ ...known, streamConnections: 100_000 }))
-  // Keys are not measured here: everybody is admitted.
+  // Keys are not measured here, so everybody is admitted.
   const credential = { accountId: 'bench', plan, environment: 'test' }
   const gate = {
     enter: async () => ({ credential, recheck: async () => undefined }),

@@ -1,6 +1,6 @@
 /**
- * A node that costs as little as possible: it answers light calls with fixed texts and getBlocks with ready bytes
- * of the given size, so that what is measured is the service and not the node.
+ * A node that costs as little as possible: it answers light calls with fixed texts and getBlocks with prepared bytes of
+ * the given size, so that the service is measured and not the node.
  */
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'

@@ -1,4 +1,7 @@
-/** The simulated venues as a process and as a thread: the same world after a restart, and what a client of all costs. */
+/**
+ * The simulated venues as a process and as a thread: the same world after a restart, and the cost of a client of
+ * everything.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -117,7 +120,8 @@ test('20,000 trades a second are sent without falling behind', { skip: noProc },
   t.diagnostic(
     `${Math.round(sent / seconds)} trades/s, ${Math.round((cpuSeconds / seconds) * 100)} % of a core, lag ${lagMs()} ms`,
   )
-  // By processor time: a busy machine gives the process less of it, and that is not the process falling behind.
+  // Measured in CPU time, because a busy machine gives the process less of it, which does not mean that the process
+  // falls behind.
   assert.ok(sent / cpuSeconds > 20_000, `${sent} trades in ${cpuSeconds} s of CPU`)
   await until('the newest trades are sent', () => lagMs() < 3_000)
   for (const client of [...clients, perpClient]) client.close()
@@ -150,7 +154,7 @@ test('a client of every stream and every running market costs a small part of a 
   for (const symbol of SYMBOLS)
     for (const tenor of ['5m', '15m', 'hourly', '4h', 'daily']) {
       const markets = await openMarkets(predictions, `${symbol.toLowerCase()}-up-or-down-${tenor}`)
-      // The running window and, for the short ones, the next.
+      // The running window and, for the short tenors, the next one.
       tokens.push(...markets.slice(0, tenor.endsWith('m') ? 2 : 1).flatMap((market) => market.tokens))
     }
   const stream = await openSocket(predictions.polymarket.wsUrl)
@@ -171,12 +175,12 @@ test('a client of every stream and every running market costs a small part of a 
     cmd: 'subscribe',
     params: { channels, market_tickers: tickers, use_yes_price: true },
   })
-  // The first second compiles; it is not what running costs.
+  // The first second is spent compiling and does not count as running cost.
   await wait(1_500)
   const counts = () => [stream, kalshi, prices, ...clients].map((client) => client.texts.length)
   const [cpu, before, started] = [cpuMs(child.pid), counts(), performance.now()]
   await wait(MEASURED_MS)
-  // However much of the machine it gets, both of them send.
+  // Both must send, no matter how much of the machine they get.
   await until('frames of both', () =>
     [0, 1].every((i) => (counts()[i] as number) - (before[i] as number) > ENOUGH_FRAMES),
   )
@@ -186,7 +190,7 @@ test('a client of every stream and every running market costs a small part of a 
   t.diagnostic(
     `${tokens.length} tokens, ${tickers.length} strikes: ${(share * 100).toFixed(1)} % of a core, frames per second ${rates.join(' ')}`,
   )
-  // In the hour before the daily contracts close there are no hourly ones beside them.
+  // In the hour before the daily contracts close, there are no hourly ones in addition.
   assert.ok(tickers.length >= 320, `${tickers.length} strikes`)
   assert.ok(share < 0.25, `${share}`)
   for (const client of [stream, prices, kalshi, ...clients]) client.close()

@@ -1,6 +1,6 @@
 /**
- * The simulated exchanges and prediction venues as a process or a worker thread: one for both, since they are one
- * world (the prediction markets ask about the prices of the exchanges).
+ * The simulated exchanges and prediction venues as a process or a worker thread. They run together because they share
+ * one world: the prediction markets ask about the prices of the exchanges.
  *
  *   node sandbox/markets.ts [--world exchanges|predictions] --seed 1 [--trades-per-second 3] [--slot-ms 100]
  *        [--providers 3] [--spot-port 0] … [--kalshi-port 0] … [--exchanges-control-port 0] [--until-stdin-ends]
@@ -27,7 +27,7 @@ const WORLDS = ['exchanges', 'predictions'] as const
 interface MarketsOptions {
   readonly seed: number
   readonly tradesPerSecond?: number
-  /** Without it both. */
+  /** Both if omitted. */
   readonly world?: (typeof WORLDS)[number]
   readonly exchanges?: Partial<SandboxOptions>
   readonly predictions?: Partial<SandboxPredictionsOptions>

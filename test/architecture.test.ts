@@ -48,7 +48,7 @@ const ALLOWED: Record<string, string[]> = {
   ],
   sandbox: ['core', 'kit'],
   config: ['core', 'kit', 'venues/plan'],
-  // Commands of customers are a program on the client, and know the format and the words of what they print.
+  // Commands for customers are a program on top of the client, and know the formats and words that they print.
   cli: ['core', 'kit', 'config', 'accounts', 'store/port', 'clients', 'contract/envelopes', 'events/kinds'],
   dashboard: ['core', 'kit', 'accounts', 'webhooks', 'api/publish'],
 }
@@ -58,9 +58,9 @@ const ROOT_FILES = ['main.ts', 'app.ts']
 /** Paths as the import table names them: `core/time.ts` for src/core/time.ts, `sandbox/…` for the simulators. */
 const all = globSync(['src/**/*.{ts,tsx}', 'sandbox/**/*.ts'], { cwd: ROOT })
   .map(nameOf)
-  // The suites that every engine of the store passes are tests as well.
+  // The conformance suites of the storage engines are tests as well.
   .filter((file) => !file.endsWith('.test.ts') && !file.startsWith('store/conformance/'))
-/** The page of the dashboard runs in a browser; beside its own files it imports only these. */
+/** The dashboard page runs in a browser; besides its own files it imports only these. */
 const PAGE_IMPORTS = /^(dashboard\/wire|events\/kinds|core\/.*)\.ts$/
 const isPage = (file: string) => file.startsWith('dashboard/web/')
 const files = all.filter((file) => !isPage(file))
@@ -209,7 +209,7 @@ test('only open-stores.ts names an engine', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** Everything else in tests and benches opens stores by their address, so that it runs on any engine. */
+/** All other tests and benches open stores by their address, so that they run on any engine. */
 const ENGINE_FILES: Record<string, string> = {
   'src/ingest/shared/refused-rows.test.ts': 'makes the database itself refuse a row',
   'test/e2e/chain-statuses.test.ts': 'breaks a table under the running service',
@@ -253,7 +253,7 @@ test('every path that the documents mention exists', () => {
     const named = [
       ...text.matchAll(/(?<![\w./-])(?:src|test|bench|sandbox|docs|bin|build)\/[\w./*{},-]*[\w*}/]/g),
     ]
-    // Links of the guide from the root are to the running service; its own test follows them.
+    // Links of the guide that begin with / point to the running service; another test follows them.
     const linked = [...text.matchAll(/\]\((?!https?:|#|mailto:|\/)([^)#\s]+)[^)]*\)/g)]
     return [
       ...named.map(([path]) => path),
@@ -323,7 +323,7 @@ test('the architecture page is short, and no file contains merge conflict marker
 })
 
 /**
- * Venue folders mirror each other (`askTrades`, `mapTrade`), and so do the engines of the store (`migrate`); the sandbox
+ * Venue folders mirror each other (`askTrades`, `mapTrade`), and so do the storage engines (`migrate`). The sandbox
  * shares no code with the service.
  */
 test('no exported name of the service means two things', () => {

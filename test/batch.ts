@@ -1,11 +1,11 @@
 /**
- * Runs the test files it is given one after the other in this process, each as a suite with the file's path as its
- * name: a file is loaded when the one before it has ended, and its hooks are its own. They may share what takes long
- * to start (`fakes/shared.ts`).
+ * Runs the given test files one after the other in this process, each as a suite named after the file's path: a file is
+ * loaded when the one before it has ended, and has its own hooks. Files may share what takes long to start
+ * (`fakes/shared.ts`).
  *
- * node:test follows every promise and timer of the process to know to which test it belongs: a fifth of what a run
- * costs. It is needed while a file declares its tests and hooks, and switched off while they run. An error that no test
- * catches then fails the file instead of the test, so its stack is written here.
+ * node:test tracks every promise and timer of the process to know which test it belongs to: a fifth of the cost
+ * of a run. This is needed while a file declares its tests and hooks, and switched off while they run. An error that no
+ * test catches then fails the file instead of the test, so its stack is printed here.
  */
 import type { AsyncHook } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
@@ -33,12 +33,12 @@ process.on('uncaughtExceptionMonitor', (error) => process.stderr.write(`${inspec
 process.on('unhandledRejection', (reason) => process.stderr.write(`${inspect(reason)}\n`))
 
 /**
- * Ends a file that hangs; no guarantee is measured by it. To spread tables over servers takes seconds for each test, and
- * the longest run of a soak is an hour with what comes before and after it.
+ * Ends a file that hangs; it does not measure any guarantee. Spreading tables over servers takes seconds for each test,
+ * and the longest soak test runs for an hour plus its preparation and clean-up.
  */
 const { TAPELINE_SOAK, TAPELINE_TEST_DISTRIBUTE } = process.env
 const LIMIT_MS = TAPELINE_SOAK === undefined && !TAPELINE_TEST_DISTRIBUTE ? 900_000 : 7_200_000
-/** Ends the process when the limit of a file has passed and the loop did not turn to notice it. */
+/** Ends the process if the time limit of a file has passed but the blocked event loop could not notice it. */
 const WATCH = `
   const { parentPort } = require('node:worker_threads')
   const { writeSync } = require('node:fs')
@@ -66,7 +66,7 @@ for (const file of process.argv.slice(2)) {
         ended()
         throw error
       }
-      // Registered last, so that it is called when every other hook of the file has been.
+      // Registered last, so that it is called after every other hook of the file.
       after(() => ended())
       following?.disable()
     })

@@ -1,5 +1,5 @@
 /**
- * Code joined into a few files for the processes that tests start. It is joined again whenever what it is made of has
+ * Code bundled into a few files for the processes that tests start. A bundle is rebuilt whenever its sources have
  * changed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
@@ -8,12 +8,12 @@ import { pathToFileURL } from 'node:url'
 import type { PluginOption } from 'vite'
 
 export const ROOT = join(import.meta.dirname, '..')
-/** What makes a process use a bundle. */
+/** The module that makes a process use a bundle. */
 export const USE = 'use.mjs'
-/** A run that goes on beside this one may still start processes from an older one. */
+/** Older bundles are kept for a while, because a parallel run may still start processes from one. */
 const KEPT_MS = 3_600_000
 
-/** The address of the module that makes a process use it, for `--import`; made where there is none with this hash. */
+/** The address of the module that makes a process use the bundle, for `--import`; built if none has this hash yet. */
 export async function madeOnce(
   name: string,
   hash: string,
@@ -34,12 +34,12 @@ export async function madeOnce(
   return pathToFileURL(join(folder, USE)).href
 }
 
-/** Each input is the name of a file of the bundle and where it begins. */
+/** Each input is the name of a file of the bundle and its entry point. */
 export async function bundle(
   folder: string,
   options: {
     input: Record<string, string>
-    /** Loaded where it is installed. */
+    /** Packages that are not bundled but loaded from where they are installed. */
     external: string[]
     plugins?: PluginOption[]
   },

@@ -1,7 +1,7 @@
 /**
- * Packages of hundreds of small files, each joined into one: finding and reading those files is a third of what it
- * costs to start a process, and tests start hundreds. The code is that of the packages; it is joined again whenever the
- * installed ones have changed.
+ * Packages with hundreds of small files, each bundled into one file: finding and reading those files is a third of the
+ * cost of starting a process, and tests start hundreds. The code is that of the packages; it is bundled again whenever
+ * the installed packages have changed.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,11 +11,11 @@ import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 const NAMES = ['typebox', 'typebox/value', 'typebox/compile', 'undici', 'fastify', 'prom-client']
 /** Loaded by `require` when it is first needed. */
 const REQUIRED = ['undici']
-/** Imported as it is, every property of it is read, also those for which Node loads a whole client of HTTP. */
+/** A plain import reads every property of it, including those for which Node loads a whole HTTP client. */
 const BUILTINS = ['node:http']
 const fileOf = (name: string) => `${name.replaceAll(/[/:]/g, '-')}.mjs`
 
-/** The address of a module that makes its process use them, for `--import`. */
+/** The address of a module that makes a process use the bundled packages, for `--import`. */
 export function bundledPackages(): Promise<string> {
   const hash = createHash('sha256')
   for (const file of [join(ROOT, 'package-lock.json'), import.meta.filename, join(ROOT, 'test', 'bundle.ts')])
@@ -54,14 +54,14 @@ modules.registerHooks?.({
   )
 }
 
-/** A module of Node without the properties that are found when they are asked for. */
+/** A Node module without the properties that are loaded only when they are read. */
 function withoutGetters(name: string): string {
   const properties = Object.getOwnPropertyDescriptors(process.getBuiltinModule(name))
   const names = Object.keys(properties).filter((each) => 'value' in (properties[each] ?? {}))
   return `const all = process.getBuiltinModule(${JSON.stringify(name)})\nexport default all\nexport const { ${names.join(', ')} } = all\n`
 }
 
-/** Named exports of a CommonJS package have to be written out: a bundler does not know them. */
+/** Named exports of a CommonJS package have to be listed, because a bundler does not know them. */
 function entryOf(name: string, exported: Record<string, unknown>): string {
   const from = JSON.stringify(name)
   if (!('module.exports' in exported))

@@ -1,7 +1,7 @@
 /**
- * The service as a few files instead of hundreds: finding, reading and stripping them is half of what it costs to start
- * it, and tests start it hundreds of times, as a process or as one of its threads. The code is that of the
- * repository, joined again whenever a file of it has changed. What a test imports, it gets from the files themselves.
+ * The service as a few files instead of hundreds: finding, reading and stripping them is half of the cost of starting
+ * it, and tests start it hundreds of times, as a process or as one of its threads. The code is that of the repository,
+ * bundled again whenever one of its files has changed. Imports of the tests themselves still use the original files.
  */
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,16 +9,16 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundle, madeOnce, ROOT, USE } from './bundle.ts'
 
-/** What processes begin with; threads and other processes of the service are found where they are started. */
+/** The entry points of processes; threads and other processes of the service are found where they are started. */
 const ENTRIES = ['src/main.ts', 'test/simulation/run.ts']
 /** Parts of the service that tests kill. */
 const PROCESS = /^test\/.*\/[\w-]+-process\.ts$/
 const STARTED = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
-/** Loaded where it is installed: it is used only to build the page, or by nobody. */
+/** Loaded from where it is installed, because it is used only to build the dashboard, or not at all. */
 const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
 const fileOf = (entry: string) => `${entry.replace(/\.ts$/, '').replaceAll('/', '-')}.mjs`
 
-/** The address of a module that makes its process and its threads use it, for `--import`. */
+/** The address of a module that makes a process and its threads use the bundle, for `--import`. */
 export function bundledService(): Promise<string> {
   const hash = createHash('sha256')
   const files = globSync('{src,sandbox,test}/**/*.ts', {
@@ -68,14 +68,14 @@ modules.registerHooks?.({
   )
 }
 
-/** Full collections at the end of a start are a fifth of its cost; what they return is needed by services that stay. */
+/** Full garbage collections at the end of a start are a fifth of its cost and only pay off in long-running services. */
 function withoutCollections(id: string): string | undefined {
   return id === join(ROOT, 'src', 'kit', 'release-memory.ts')
     ? 'export function releaseMemory() {}'
     : undefined
 }
 
-/** A file finds others by its own place, which is not that of the bundle. */
+/** A file finds others relative to its own location, which differs from that of the bundle. */
 function ownPlaces(code: string, id: string) {
   if (id.includes('/node_modules/') || !code.includes('import.meta.')) return undefined
   const places = { url: pathToFileURL(id).href, dirname: dirname(id), filename: id }

@@ -1,8 +1,8 @@
-/** Types, lint and unused exports at the same time; what each prints, one after the other. */
+/** Checks types, lint and unused exports in parallel, and prints their outputs one after the other. */
 import { execFile } from 'node:child_process'
 
 const CHECKS = ['types', 'lint', 'unused']
-/** The compiler ends before a collection of its garbage is worth its time. */
+/** The compiler exits before a garbage collection would pay off. */
 const env = { GOGC: 'off', ...process.env }
 
 await Promise.all(

@@ -26,9 +26,9 @@ interface StepDone {
 }
 
 export interface FollowedProcess {
-  /** Resolves when it is killed, at any moment of its work up to that many milliseconds of the machine from now. */
+  /** Kills it at a random moment of its work within this many real milliseconds; resolves when it is dead. */
   kill(withinMs: number): Promise<void>
-  /** Resolves when it has ended by itself. */
+  /** Resolves when it has exited on its own. */
   stop(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export async function startFollowed(
 
 const isAlive = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
 
-/** In the process: its clock, which reports after each step whether it is ready. */
+/** Used inside the process: its clock, which reports after each step. */
 export function followParent(startMs: number, isReady: () => boolean): SteeredClock {
   const clock = steeredClock(startMs)
   const tcp = clientEnd()

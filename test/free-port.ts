@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that systems give to whoever asks for any: nobody else gets one of these by chance. */
+/** Below the ports that operating systems assign automatically, so that no other program gets one of these. */
 const LOWEST = 20_000
 const COUNT = 10_000
 
-/** A port for a program that takes it a moment later, or again after a restart. */
+/** A port for a program that opens it a moment later, or again after a restart. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = LOWEST + Math.floor(Math.random() * COUNT)

@@ -1,4 +1,4 @@
-/** Reads the recorded Kaspa material. It lies outside the project; where it is absent, tests skip. */
+/** Reads the recorded Kaspa data. It is stored outside the project; tests that need it are skipped without it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

@@ -1,17 +1,17 @@
-/** What processes have cost so far, in milliseconds of processor time; nothing where the system does not tell. */
+/** The processor time of processes so far, in milliseconds; what the system does not report counts as 0. */
 import { existsSync, readFileSync } from 'node:fs'
 
-/** A hundredth of a second. */
+/** A clock tick is a hundredth of a second. */
 const TICK_MS = 10
 
-/** Of this process and of those that it started and that have ended. */
+/** Of this process and of the processes it started that have ended. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage()
   const [, , ofChildren = 0, systemOfChildren = 0] = ticksOf('self')
   return (user + system) / 1_000 + (ofChildren + systemOfChildren) * TICK_MS
 }
 
-/** Of another process and of those that it started, ended or not. */
+/** Of another process and of the processes it started, whether they have ended or not. */
 export function processorMsOf(pid: number): number {
   const file = `/proc/${pid}/task/${pid}/children`
   const children = existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ') : []
@@ -21,7 +21,7 @@ export function processorMsOf(pid: number): number {
     .reduce((sum, child) => sum + processorMsOf(Number(child)), own)
 }
 
-/** Its own and those of its ended children, each of user and system. */
+/** User and system time of the process and of its ended children. */
 function ticksOf(pid: number | 'self'): number[] {
   const file = `/proc/${pid}/stat`
   const fields = existsSync(file) ? readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') : undefined

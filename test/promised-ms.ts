@@ -1,5 +1,6 @@
 /**
- * How long something may take that the service promises within so many milliseconds. The long form holds it to that.
- * Where tests share their machine a thread may have to wait for its turn: there it is shown that it comes at all.
+ * How long something may take in a test that the service promises within this many milliseconds. The long form enforces
+ * the promise. On a machine shared with other tests a thread may have to wait for its turn, so the test only shows
+ * that it happens at all.
  */
 export const promisedMs = (ms: number) => (process.env.TAPELINE_SOAK === undefined ? 20_000 + ms : ms)

@@ -1,4 +1,4 @@
-/** Keys inside addresses stay hidden, in `tapeline config`, in refusals of a setting, in the log and in `venues check`. */
+/** Keys inside addresses stay hidden in `tapeline config`, refusals of a setting, the log and `venues check`. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -13,7 +13,7 @@ export function drawnSeed(): number {
   return Number(process.env.TAPELINE_SEED ?? Math.floor(Math.random() * 2 ** 32)) >>> 0
 }
 
-/** With a usual seed every run is the same, unless TAPELINE_SEED says otherwise. */
+/** Uses a fixed seed, so that every run is the same unless TAPELINE_SEED is set. */
 export function seededRandom(t: TestContext, usual?: number): SeededRandom {
   const seed = usual === undefined || process.env.TAPELINE_SEED !== undefined ? drawnSeed() : usual
   t.diagnostic(`TAPELINE_SEED=${seed}`)

@@ -17,13 +17,13 @@ export interface TcpEnd {
   received(sent: SentBytes): Promise<void>
 }
 
-/** A defect of the test, not load: connections of the same machine deliver in milliseconds. */
+/** A longer wait is a defect of the test, not load, because local connections deliver within milliseconds. */
 const RECEIVED_WITHIN_MS = 60_000
-/** A connection that was not read for this long holds an answer that nobody waits for any more. */
+/** A connection that was not read for this long holds an answer that nobody waits for. */
 const UNREAD_AFTER_MS = 3_000
-/** Of the event loop: handlers of what was read have run, and so have the promises that they settled. */
+/** Turns of the event loop after which the handlers of what was read, and the promises they settled, have run. */
 const TURNS = 2
-/** Whoever asks again and again without pausing is not waited for any longer. */
+/** After this many rounds it stops waiting for code that keeps sending without a pause. */
 const MAX_ROUNDS = 8
 
 const until = async (isDone: () => boolean, what: () => string) => {
@@ -34,11 +34,11 @@ const until = async (isDone: () => boolean, what: () => string) => {
   }
 }
 
-/** Ended connections and those that are not read at present are not waited for. */
+/** Connections that have ended or are currently not being read are skipped. */
 const hasRead = (socket: Socket, bytes: number) =>
   socket.destroyed || socket.readableEnded || socket.bytesRead >= bytes || isHeld(socket) || isUnread(socket)
 
-/** How much of it was read when it was waited for first. */
+/** How much of it had been read when the wait began. */
 const waitedFor = new WeakMap<Socket, { bytes: number; sinceMs: number }>()
 
 function isUnread(socket: Socket): boolean {
@@ -48,7 +48,7 @@ function isUnread(socket: Socket): boolean {
   return false
 }
 
-/** A socket that is read on demand counts as paused too. */
+/** A socket that is read only on demand counts as paused too. */
 const isHeld = (socket: Socket) => socket.isPaused() && socket.listenerCount('readable') === 0
 
 /** The client's end of all connections that this process opens from now on. */
@@ -81,7 +81,7 @@ export function clientEnd(): TcpEnd {
 
 /** The server's end of all connections that this process accepts from now on. */
 export function serverEnd(): TcpEnd {
-  /** By the client's port. Ended ones remain: nobody waits for their acceptance. */
+  /** By the client's port. Ended connections stay, so that nobody waits until they are accepted. */
   const sockets = new Map<number, Socket>()
   subscribe('net.server.socket', (message) => {
     const { socket } = message as { socket: Socket }
@@ -108,13 +108,13 @@ export function serverEnd(): TcpEnd {
 
 /**
  * Both ends of the connections that this process has with itself, from now on. Resolves when everything sent was read,
- * and what that set off too, as far as it needs no time to pass. It is asked at every step of a clock.
+ * and when everything that this triggered has run, as far as no time has to pass. Called at every step of a clock.
  */
 export function ownConnections(): () => Promise<void> {
   const clients = new Set<Socket>()
-  /** By the client's port; an ended one remains until its client has ended too. */
+  /** By the client's port; an ended connection stays until its client has ended too. */
   const servers = new Map<number, Socket>()
-  /** Clients whose server is in another process or thread: since when nobody here has accepted them, by their port. */
+  /** Clients whose server is in another process or thread: since when they have not been accepted here, by port. */
   const foreign = new Map<number, number>()
   const isForeign = (port: number) => {
     const sinceMs = foreign.get(port) ?? performance.now()

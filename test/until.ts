@@ -1,6 +1,6 @@
 /**
- * Waits until it holds. The limit only ends a test that hangs, unless the caller sets one that is part of the guarantee.
- * A look that asks a service or a store costs more than it waits for: with a longer pause it is asked less often.
+ * Waits until a condition holds. The limit only ends a test that hangs, unless the caller sets one that is part of the
+ * guarantee. Pass a longer pause if evaluating the condition is expensive, as with a request to a service or a store.
  */
 export async function until(
   what: string,

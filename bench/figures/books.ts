@@ -114,7 +114,7 @@ async function measure(
       rowsWritten += rows.length
       await store.write({ rows: [{ feed, rows }] })
     }
-    // Tails are packed when the next span begins.
+    // Tails are packed when the next span starts.
     const [first] = kind.markets
     if (first !== undefined) {
       const [row] = samplerOf(truth, first, true)(TO_MS, TO_MS + GRID_MS)
@@ -138,7 +138,7 @@ async function measure(
 
 type BookInput = UpDownSnapshotInput | YesNoSnapshotInput
 
-/** Gives the rows of one time range after the other. */
+/** Yields the rows of one time range after the other. */
 function samplerOf(
   truth: PredictionTruth,
   market: TrueMarket,
@@ -173,7 +173,7 @@ function composed(
   const [bids, asks] = [micro(levels.bids), micro(levels.asks)]
   const book = new OrderBook()
   book.replace(bids, asks)
-  // Figures move with the trades: about one in seven seconds.
+  // The venue's figures change with the trades, about one every seven seconds.
   const moved = Math.floor(atMs / 7_000)
   if (market.venue === 'kalshi')
     return composeYesNo(atMs, {

@@ -42,7 +42,7 @@ const addressOf = (n: number) => addresses[n % ADDRESSES] as { text: string; scr
 
 interface Payment {
   readonly id: string
-  /** As in the mempool and in a block, and with its inputs resolved. */
+  /** The payment as in the mempool and in a block, and with its inputs resolved. */
   readonly plain: object
   readonly resolved: object
 }
@@ -135,7 +135,7 @@ function blockOf(n: number) {
   }
 }
 
-/** What the mempool has before block n: the payments of the next ones, but for those that are never seen in it. */
+/** The mempool before block n: the payments of the next blocks, except for those that never appear in it. */
 function mempoolOf(n: number): Buffer {
   const first = n * PAYMENTS_PER_BLOCK
   const waiting = Array.from({ length: PAYMENTS_PER_BLOCK * WAITS_BLOCKS }, (_, i) => first + i)
@@ -162,7 +162,7 @@ export async function chainIndexFigures(size: Size): Promise<Figure[]> {
   let cpuMs = 0
   let bytesBefore = 0
   for (let n = 1; n <= warmUp + seconds * BLOCKS_PER_SECOND; n++) {
-    // Made before it is measured: in the service other threads and the node do that.
+    // Created before the measurement, because in the service other threads and the node do that.
     const block = blockOf(n)
     const mempool = n % 2 === 0 ? mempoolOf(n) : undefined
     nowMs += 100

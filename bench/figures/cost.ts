@@ -11,10 +11,10 @@ import { startBenchService, startSandboxVenues } from '../processes.ts'
 
 const MEGABYTE = 1_000_000
 const MINUTE_MS = 60_000
-/** The first fill of the sandbox takes half a minute; the figures are taken from the fourth minute to the end of the fifth. */
+/** The first backfill of the sandbox takes half a minute; the fourth and fifth minute are measured. */
 const SETTLE_MS: Record<Size, number> = { usual: 3 * MINUTE_MS, full: 8 * MINUTE_MS }
 const WATCH_MS = 2 * MINUTE_MS
-/** Without anything to record there is nothing to settle. */
+/** If nothing is recorded, nothing has to settle. */
 const IDLE_SETTLE_MS = 20_000
 const IDLE_WATCH_MS = 20_000
 const LOOK_EVERY_MS = 2_000
@@ -121,7 +121,7 @@ function residentMegabytes(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + megabytesOf(one), 0)
 }
 
-/** What the files hold. A write-ahead log is reused and not part of the growth once it has its size. */
+/** The size of the files. A write-ahead log is reused and no longer grows once it has reached its full size. */
 function folderBytes(folder: string): number {
   return globSync('**/*', { cwd: folder })
     .map((name) => statSync(join(folder, name), { throwIfNoEntry: false }))

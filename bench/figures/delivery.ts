@@ -91,13 +91,13 @@ async function startCrowd(mode: 'hub' | 'bare') {
 const MATCHES_PER_ROUND = 200_000
 const FEW = 100
 const MANY = 100_000
-/** Coprime to the numbers of subscriptions: neighbours never follow each other, and every one is used. */
+/** Coprime to the numbers of subscriptions, so that neighbours never follow each other and every one is used. */
 const SPREAD = 48_271
 
 /**
- * Finding the subscriptions of an event, with few and with many of them. Once with the same events: what then differs
- * is the number of subscriptions alone. Once with events for all of them in turn: then the many no longer fit into
- * the processor's caches, which is shown without a bound.
+ * Finding the subscriptions of an event among few and among many. First with the same events, so that only the number
+ * of subscriptions differs. Then with events for all of them in turn: many subscriptions no longer fit into the
+ * processor's caches, which is shown without a bound.
  */
 export async function matchFigures(): Promise<Figure[]> {
   const perEvent = (ms: number) => `${((ms / MATCHES_PER_ROUND) * 1e6).toFixed(0)} ns`
@@ -112,10 +112,10 @@ export async function matchFigures(): Promise<Figure[]> {
   ]
 }
 
-/** @param busy how many of the addresses have events; they lie apart. */
+/** @param busy how many of the addresses have events; they are spread out. */
 function matchTime(subscriptions: number, busy: number): () => Promise<number> {
   const matcher = createMatcher<number>()
-  // As they come from the log and from the database: whole texts, not pieces that are joined when they are read.
+  // Flat strings, as they come from the log and the database, not ropes that are joined when they are read.
   const address = (index: number) =>
     Buffer.from(`kaspatest:q${index.toString().padStart(60, 'q')}`).toString('latin1')
   for (let index = 0; index < subscriptions; index++) {
@@ -156,7 +156,7 @@ export async function webhookFigures(): Promise<Figure[]> {
     const measured = await ratio(POST_ROUNDS, {
       limit: () => barePosts(sink.port),
       subject: async () => {
-        // Creating the events is the indexer's work; what is measured is the path from the log to the receiver.
+        // Creating the events is the indexer's work; only the path from the log to the receiver is measured.
         const events = Array.from({ length: POSTS_PER_ROUND }, (_, index) => blockEvent(index))
         const seq = await appendEvents(rig.chain, events)
         const startedMs = performance.now()
@@ -180,7 +180,7 @@ export async function webhookFigures(): Promise<Figure[]> {
   }
 }
 
-/** Nothing but the POST: no signature, no store, as many at once and as many bytes of body as a delivery has. */
+/** Only the POST: no signature, no store, but the same concurrency and body size as a delivery. */
 async function barePosts(port: number): Promise<number> {
   const agent = new Agent({ keepAlive: true })
   const body = `{"id":"evt_e12bbaf400000001","seq":1,${blockEvent(1).tail}`

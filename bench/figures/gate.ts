@@ -10,7 +10,7 @@ const WARM_ROUNDS = 10
 
 /** An authenticated free request through the whole gate against a bare route with the same bytes. */
 export async function gateFigures(): Promise<Figure[]> {
-  // Without recorders: they would take the processor from both sides, and not from both alike.
+  // Without recorders, which would take processor time from both sides, but not equally.
   const service = await startBenchService({ environment: { TAPELINE_SANDBOX: 'off' } })
   const request = httpGet('/v1/symbols', { 'X-API-Key': service.key })
   const answer = await fetch(`http://127.0.0.1:${service.port}/v1/symbols`, {

@@ -14,7 +14,7 @@ import { type BenchService, startBenchService } from '../processes.ts'
 const TRADES_PER_SECOND = 1_667
 const SETTLE_MS = 30_000
 const MEASURE_MS = 60_000
-/** A second is closed some seconds after its end, those that wait for joined values with their minute. */
+/** A second is closed some seconds after its end; seconds that wait for joined values are closed with their minute. */
 const CLOSED_WITHIN_MS = 75_000
 const LOOK_EVERY_MS = 250
 const PAGES_MS = 5_000
@@ -25,8 +25,8 @@ const ROWS = 100
 const MIB = 2 ** 20
 
 /**
- * The service as `npm start` runs it, its simulated exchanges at 20,000 trades a second, on one machine with them
- * and with the client: what it records of them, how late, with how much memory, and what callers notice of it.
+ * The service as `npm start` runs it, with its simulated exchanges at 20,000 trades a second and the client on the same
+ * machine: what it records, how late, with how much memory, and what callers notice.
  */
 export async function ingestFigures(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
@@ -84,7 +84,7 @@ async function watchTo(service: BenchService, endsMs: number): Promise<Look[]> {
   return looks
 }
 
-/** Once all seconds of the range are closed. */
+/** Called once all seconds of the range are closed. */
 async function recordedFigures(
   service: BenchService,
   fromMs: number,
@@ -138,7 +138,7 @@ async function measure(service: BenchService, startMs: number, idle: readonly La
       detail: `${after.toFixed(0)} of ${before.toFixed(0)} MiB, the simulated venues and nodes in it`,
     },
     pageFigure('candle page while recording / idle, p50', pages, idle, 'p50', { atMost: 3 }),
-    // Two callers who never pause take a core and a half of the two: the slowest wait for the other half.
+    // Two callers that never pause take one and a half of the two cores: the slowest calls wait for the other half.
     pageFigure('candle page while recording / idle, p95', pages, idle, 'p95', {}),
   ]
 }
@@ -188,7 +188,7 @@ async function isRecording(service: BenchService): Promise<void> {
   throw new Error('the exchanges were not recorded within two minutes')
 }
 
-/** Of the exchange that is furthest behind, as `/v1/status` reports it. */
+/** The lag of the exchange that is furthest behind, as reported by `/v1/status`. */
 async function lagOf(service: BenchService): Promise<number> {
   const exchanges = (await ingestionOf(service)).filter(isExchange)
   return Math.max(...exchanges.map(({ lag_seconds }) => (lag_seconds ?? Number.POSITIVE_INFINITY) * 1_000))
@@ -201,7 +201,7 @@ async function warm(service: BenchService, startMs: number): Promise<Latency[]> 
   return rounds
 }
 
-/** Of two callers who ask for page after page. */
+/** Latencies of two callers that request page after page. */
 async function pageLatency(
   { port, key }: BenchService,
   startMs: number,

@@ -1,6 +1,6 @@
 /**
- * Reads of past days that were packed, against the same reads of rows as they were written: at drawn places with the
- * memory that a service has, one page after the other, with nearly no memory for caches, and from the disk.
+ * Reads of packed rows of past days, compared with the same reads of rows as they were written: at random places with
+ * the memory that a service has, page after page, with almost no memory for caches, and from the disk.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,9 +16,9 @@ import { type Figure, ratio, type Size } from '../frame.ts'
 import { BOOKS, CANDLES, FUTURES, fillExchange, ROW_MS, START_MS, TRADES } from '../packed-rows.ts'
 
 const ROUNDS = 7
-/** Enough that a round is much longer than a tick of the processor clock. */
+/** Enough that a round is much longer than a tick of the processor time clock. */
 const PAGES = 600
-/** So few that most of them lie in parts of the file that nothing has read since the cache was dropped. */
+/** Few enough that most of them are in parts of the file that were not read since the cache was dropped. */
 const PAGES_FROM_DISK = 30
 /** Every page is read from the file again. */
 const NO_CACHE_MB = 1
@@ -32,11 +32,11 @@ interface Reads {
   order?: 'asc' | 'desc'
   filters?: PageQuery['filters']
   stepMs?: number
-  /** As the API reads: with coverage, and sealed pages from memory. */
+  /** Reads like the API: with coverage, and sealed pages from memory. */
   covered?: true
   inTurn?: true
   cacheMb?: number
-  /** What the system holds of the files is dropped before each round, and time counts, not the processor's. */
+  /** The system's page cache is dropped before each round, and elapsed time is measured instead of processor time. */
   fromDisk?: true
   atLeast?: number
 }
@@ -85,7 +85,7 @@ export async function packedReadFigures(size: Size): Promise<Figure[]> {
   }
 }
 
-/** What a row takes in the file, packed and as it was written. */
+/** The size of a row in the file, packed and as it was written. */
 async function roomFigures(stores: Stores): Promise<Figure[]> {
   const { parts } = await stores.diskUse()
   const perRow = (environment: string, dataset: string) => {
@@ -105,7 +105,7 @@ async function measure(folder: string, reads: Reads, rows: number): Promise<Figu
   const { name, feeds, limit, order = 'asc', filters, stepMs, covered, inTurn, fromDisk } = reads
   const pages = fromDisk ? PAGES_FROM_DISK : PAGES
   const rowMs = ROW_MS[feeds[0]?.dataset as keyof typeof ROW_MS]
-  // Rows that are filtered, and steps, take more room.
+  // Filtered rows and sampling steps cover more time.
   const spanMs = Math.max(4 * limit * rowMs, (limit + 1) * (stepMs ?? 0))
   const places = Math.floor((rows * rowMs - spanMs) / 1_000)
   const random = seeded(5)

@@ -23,12 +23,12 @@ const PAGE_ROWS = 100
 const CONNECTIONS = 16
 const ROUND_MS = 1_000
 const ROUNDS = 5
-/** The service has far more code to compile than a bare query: it is at its speed after so many pages. */
+/** The service has far more code to compile than a bare query and reaches its full speed after this many pages. */
 const WARM_PAGES = 40_000
 const APPEND_ROWS = 30_000
 const BATCH_ROWS = 5_000
 const PROCESSES = 3
-/** The same number of requests a second, whoever answers: as fast as they can, one process would answer in larger bunches. */
+/** A fixed request rate, because at full speed a single process would answer in larger bunches. */
 const SPREAD = { connections: 6 * PROCESSES, pauseMs: 12, durationMs: 3_000 }
 const REST_MS = 5_000
 const MONTHS = 24
@@ -140,8 +140,8 @@ async function warm(service: BenchService, request: () => string): Promise<void>
 }
 
 /**
- * Milliseconds that a page adds to what the processes and the server need at rest: the same load over one service and over
- * several, in turn.
+ * Milliseconds of processor time that a page adds to what the processes and the server need when idle: the same load
+ * over one service and over several, in turn.
  */
 async function processorTime(cluster: Cluster, services: readonly BenchService[], next: () => number) {
   const spentMs = () => services.reduce((sum, { pid }) => sum + treeMs(pid), treeMs(cluster.pid))
@@ -166,7 +166,7 @@ async function processorTime(cluster: Cluster, services: readonly BenchService[]
     const requests = result.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0)
     return (ms - (rest.ms / rest.seconds) * seconds) / requests
   }
-  // Each alone and as fast as it can: what one compiles of its share of the load would take three times as long.
+  // Each process warms up alone and at full speed; with its share of the load this would take three times as long.
   for (const service of services) await warm(service, () => pageAt(next(), service))
   return ratio(ROUNDS, { limit: () => round(services.slice(0, 1)), subject: () => round(services) }, 0)
 }

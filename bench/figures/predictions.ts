@@ -10,13 +10,13 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
-/** As dense as the service's own sandbox: ten changes a second and leg. */
+/** As dense as the service's own sandbox: ten changes a second per leg. */
 const SLOT_MS = 100
 const STEP_MS = 500
 const START_MS = Date.parse('2026-11-15T10:48:00Z')
 /**
- * Two spans of blocks, the same time after the beginning of one, so that as much waits for its block at both ends.
- * A full hour lies between: what happens once an hour is counted three times rather than left out.
+ * Two spans of blocks, measured at the same offset within a span, so that equally much is waiting for its block at both
+ * ends. They contain the turn of a full hour: what happens once an hour is counted three times rather than left out.
  */
 const FROM_MS = Date.parse('2026-11-15T10:52:00Z')
 const TO_MS = Date.parse('2026-11-15T11:12:00Z')
@@ -37,9 +37,8 @@ interface Sizes {
 }
 
 /**
- * The recorders of both prediction markets and of the oracle as the service runs them, over sockets, into a file:
- * what the whole database grows by, every dataset in it, extrapolated to a day. Of one symbol, or with `full` of all
- * four.
+ * The recorders of both prediction markets and of the oracle as the service runs them, over sockets, into a file: the
+ * growth of the whole database with every dataset, extrapolated to a day. For one symbol, or with `full` for all four.
  */
 export async function predictionFigures(size: Size): Promise<Figure[]> {
   const symbols = size === 'full' ? SYMBOLS : SYMBOLS.slice(0, 1)
@@ -58,7 +57,7 @@ export async function predictionFigures(size: Size): Promise<Figure[]> {
     const times = SYMBOLS.length / symbols.length
     const perDay = (bytes: number) => (times * bytes * DAY_MS) / (TO_MS - FROM_MS)
     const restMs = DAY_MS - (TO_MS - START_MS)
-    // All that is there after the measured time, pages that are free for the next tails included, and the rest of the day.
+    // Everything stored after the measured time, including free pages for the next tails, and the rest of the day.
     const day = times * after.fileBytes + perDay(after.usedBytes - before.usedBytes) * (restMs / DAY_MS)
     const shares = (Object.keys(PARTS) as Part[]).map(
       (part) => `${part} ${(perDay(after.parts[part] - before.parts[part]) / MIB).toFixed(0)}`,

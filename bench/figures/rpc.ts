@@ -6,7 +6,7 @@ import { socketCall, socketWire } from '../socket-wire.ts'
 
 /** Callers that each hold one connection, on both sides. */
 const CONCURRENCY = 32
-/** How long they wait between their calls where time is measured: about 3,000 calls a second together. */
+/** How long they wait between calls when latency is measured: about 3,000 calls a second together. */
 const PAUSE_MS = 10
 const ROUND_MS = 1_500
 const ROUNDS = 7
@@ -27,8 +27,8 @@ function checked(result: LoadResult): LoadResult {
 }
 
 /**
- * A light call through the service against the same call on the node's own socket, by the same client. The
- * bounds hold for a node that works for its answers; one that answers with ready texts shows the service alone.
+ * A light call through the service compared with the same call on the node's own socket, by the same client. The
+ * bounds apply to a node that computes its answers; a node with prepared answers shows the service alone.
  */
 export async function lightCallFigures(): Promise<Figure[]> {
   const figures: Figure[] = []
@@ -49,9 +49,9 @@ export async function lightCallFigures(): Promise<Figure[]> {
 }
 
 /**
- * Speed with callers that ask again at once. Time with callers that pause, because a queue that never empties
- * says nothing about a call: among 32 that never pause each waits for the 31 others, so its time is 32 calls'
- * share of the speed, on either way, and no more than the first figure again (shown without a bound).
+ * Throughput is measured with callers that never pause. Latency is measured with callers that pause, because a queue
+ * that never empties says nothing about a single call: among 32 callers that never pause, each waits for the 31 others,
+ * so its latency is just the throughput again (shown without a bound).
  */
 async function lightCalls(
   name: string,
@@ -82,7 +82,7 @@ async function lightCalls(
         measure(load({ ...common, port: nodePort, request: () => frame, wire: socketWire }), direct),
       subject: () => measure(load({ ...common, port: service.port, request: () => request }), proxied),
     })
-    // What came before the rounds was there to warm up.
+    // Calls before the rounds were only for warming up.
     const own = direct.slice(-ROUNDS)
     const addedMs = proxied.slice(-ROUNDS).map((ms, round) => ms - (own[round] ?? Number.NaN))
     return { speed, addedMs, directMs: median(own) }
@@ -111,7 +111,7 @@ async function lightCalls(
   ]
 }
 
-/** A 50 MB answer: what it takes in memory, and how long it keeps others waiting. */
+/** A 50 MB answer: how much memory it takes, and how long it keeps others waiting. */
 export async function heavyCallFigures(): Promise<Figure[]> {
   const node = await startWideNode(HUGE_BYTES)
   const service = await serviceOver(node.url)
@@ -164,7 +164,7 @@ async function memoryOf(service: BenchService): Promise<Figure> {
   }
 }
 
-/** The slowest of all light calls of another customer that were open while such an answer was on its way. */
+/** The slowest of all light calls of another customer while such an answer was being sent. */
 async function delayOf(service: BenchService): Promise<Figure> {
   const request = httpPost('/rpc', LIGHT, { 'X-API-Key': service.otherKey() })
   const light = (durationMs: number) =>

@@ -24,7 +24,7 @@ const BATCH_ROWS = 5_000
 const APPEND_ROWS = 30_000
 const PAGE_ROWS = 100
 const PAGES_PER_ROUND = 60
-/** Reads that go on during an append. */
+/** Reads that run during an append. */
 const READ_EVERY_MS = 5
 
 export async function storeFigures(size: Size): Promise<Figure[]> {
@@ -36,7 +36,7 @@ export async function storeFigures(size: Size): Promise<Figure[]> {
   }
 }
 
-/** A store of its own, in a folder of that name. */
+/** A separate store, in a folder of that name. */
 function openIn(parent: string, name: string): Promise<EnvironmentStore> {
   const folder = join(parent, name)
   mkdirSync(folder)
@@ -46,7 +46,7 @@ function openIn(parent: string, name: string): Promise<EnvironmentStore> {
 const candle = (index: number) => candleAt(index, START_MS + index * SECOND_MS)
 const candles = (from: number, count: number) => Array.from({ length: count }, (_, i) => candle(from + i))
 
-/** Rows per second with reads beside it, and how long it holds the event loop at a time. */
+/** Rows per second with concurrent reads, and how long the event loop is held at a time. */
 async function appendFigures(folder: string): Promise<Figure[]> {
   const store = await openIn(folder, 'append')
   const bare = bareTable(join(folder, 'bare.db'))
@@ -119,9 +119,9 @@ function bareTable(file: string) {
 }
 
 interface Hold {
-  /** On the clock: what other processes took on a busy machine is in it. */
+  /** Elapsed time, which includes what other processes took on a busy machine. */
   ms: number
-  /** Of this thread. An append leaves all waiting to the writer's thread, so there is nothing else to hold the loop. */
+  /** Processor time of this thread. The writer's thread does all the waiting, so nothing else holds the loop. */
   cpuMs: number
 }
 
@@ -131,7 +131,7 @@ async function longestHold(store: EnvironmentStore, from: number): Promise<Hold>
   let done = false
   const longest: Hold = { ms: 0, cpuMs: 0 }
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-  // Otherwise garbage of the measurement itself would be collected in the middle of it.
+  // Otherwise garbage of the measurement itself would be collected during it.
   collectGarbage()
   await turn()
   const appended = Promise.all(batches.map((rows) => store.write({ rows: [{ feed: FEED, rows }] }))).then(

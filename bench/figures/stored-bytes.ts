@@ -1,4 +1,7 @@
-/** What rows take on the disk of the embedded engine: as they are written, and packed after their day. `packed-reads.ts` measures how fast they are read. */
+/**
+ * The disk space that rows take in the embedded engine: as they are written, and packed after their day.
+ * `packed-reads.ts` measures how fast they are read.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -21,15 +21,15 @@ const lines = (file: string): Json[] =>
     .map((line) => JSON.parse(line) as Json)
 const messages = (file: string): Json[] => lines(file).map((line) => (line.msg ?? line) as Json)
 
-/** Recordings older than a field of today's protocol, and fields that the venue has removed since. */
-const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` 2025-12, `st` 2026-06; `a` cut by the client
-const OLD_TICKER: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
-const OLD_LIQUIDATION: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
+/** For recordings that lack fields of today's protocol or have fields that the venue has since removed. */
+const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` since 2025-12, `st` since 2026-06; `a` cut
+const OLD_TICKER: ShapeRules = { mayAdd: ['ps', 'st'] } // since 2026-06
+const OLD_LIQUIDATION: ShapeRules = { mayAdd: ['ps', 'st'] } // since 2026-06
 const OLD_KLINE: ShapeRules = { mayAdd: ['B'] } // absent in that one recording
 const OLD_PERP_TRADE: ShapeRules = { mayAdd: ['users'] } // since 2025
 const OLD_CONTEXT: ShapeRules = { mayAdd: ['dayBaseVlm'] } // since 2025
 
-/** Some frame of the sandbox has the shape; otherwise the differences to the nearest one are the failure. */
+/** At least one frame of the sandbox must have the shape; otherwise the differences to the nearest one are reported. */
 function assertShape(expected: unknown, candidates: unknown[], rules: ShapeRules, about: string): void {
   const attempts = candidates.map((candidate) => shapeDifferences(expected, candidate, rules))
   attempts.sort((a, b) => a.length - b.length)
@@ -121,7 +121,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     return response.json()
   }
 
-  /** Single fills, differences of books and mark prices are not recorded, so the sandbox does not send them. */
+  /** Single fills, book differences and mark prices are not recorded, so the sandbox does not send them. */
   const isNotSimulated = (frame: Json) => /@(trade$|depth|markPrice)/.test(String(frame.stream))
 
   /** `sushiusdt@kline_1m` and `btcusdt@kline_1m` are the same kind of stream. */
@@ -205,12 +205,12 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     let today = 0
     for (const message of all) {
       const data = (message.data ?? message) as Json
-      // A poll of REST dressed as a stream by its client.
+      // A REST poll that its client recorded as if it were a stream.
       if (message.generated === true) continue
       // Single fills and mark prices are not recorded, so the sandbox does not send them.
       if (data.e === 'trade' || data.e === 'markPriceUpdate') continue
       const candidates = raw.filter((frame) => frame.e === data.e)
-      // Today's frames must fit without any exception.
+      // Today's frames must match without exceptions.
       const isToday = JSON.stringify(data).includes('"st"')
       if (isToday) today++
       assertShape(data, candidates, isToday ? {} : rules(data.e), String(data.e))
@@ -222,7 +222,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     const live = json('binance-futures/live-rest-2026-07.json') as Json
     const paths: [string, string, ShapeRules?][] = [
       ['GET /fapi/v1/premiumIndex?symbol=BTCUSDT', '/fapi/v1/premiumIndex?symbol=BTCUSDT'],
-      // `rateType` came on 2026-07-24, after this recording.
+      // `rateType` was added on 2026-07-24, after this recording.
       [
         'GET /fapi/v1/fundingRate?symbol=BTCUSDT&limit=1',
         '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1',
@@ -237,7 +237,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       assertShape(live[name], [await get('futures', path)], rules ?? {}, name)
     const row = async (path: string) => ((await get('futures', path)) as unknown[])[0]
     const interest = await row('/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=1')
-    // The recorded row was cut by its author.
+    // The author of the recording cut this row.
     assertShape(
       live['GET /futures/data/openInterestHist?symbol=BTCUSDT (one row)'],
       [interest],
@@ -254,7 +254,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       {},
       'premiumIndex',
     )
-    // Written in 2019: without `markPrice` and `rateType`.
+    // Written in 2019, before `markPrice` and `rateType`.
     assertShape(
       sample('funding_rate'),
       [await get('futures', '/fapi/v1/fundingRate?symbol=BTCUSDT')],
@@ -325,14 +325,14 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     assertShape(recorded('candleSnapshot'), [await candles('1h')], {}, 'candleSnapshot 2023')
     assertShape(recorded('fundingHistory-window'), [funding], {}, 'fundingHistory 2023')
     assertShape(recorded('fundingHistory-btc-1038rows-2023'), [funding], {}, 'fundingHistory 2023, long')
-    // 2023: without the time.
+    // Recorded in 2023, without the time.
     assertShape(
       recorded('l2Book'),
       [await info({ type: 'l2Book', coin: 'BTC' })],
       { mayAdd: ['time'] },
       'l2Book 2023',
     )
-    // 2023: before margin tables.
+    // Recorded in 2023, before margin tables.
     const newer = { mayAdd: ['marginTableId', 'isDelisted', 'marginTables', 'collateralToken'] }
     assertShape(recorded('meta'), [await info({ type: 'meta' })], newer, 'meta 2023')
   })

@@ -1,5 +1,5 @@
 /**
- * Who subscribes to what on one venue, and what each tick publishes:
+ * The subscriptions on one venue, and what each tick publishes:
  *
  *   every tick:  for each stream with a subscriber ─▶ its producer (from, to] ─▶ faults ─▶ its sockets
  *
@@ -21,11 +21,11 @@ export type Producer = (fromMs: number, toMs: number, publish: (frame: StreamFra
 
 /** The streams of one socket. */
 interface Subscriber {
-  /** Everything subscribed to, streams that do not exist included. */
+  /** All subscribed names, including streams that do not exist. */
   readonly streams: Set<string>
   subscribe(stream: string): void
   unsubscribe(stream: string): void
-  /** A frame for this socket alone, such as a replay; a muted symbol stays silent here too. */
+  /** Sends a frame to this socket alone, such as a replay. A muted symbol stays silent here, too. */
   deliverAlone(frame: StreamFrame): void
   isConcerned(drop: Fault): boolean
   end(): void
@@ -43,7 +43,7 @@ export function createHub(options: {
   clock: Clock
   faults: FaultSwitches
   signal: AbortSignal
-  /** undefined for a stream that does not exist: acknowledged by the venue, then silent for ever. */
+  /** Returns undefined for a stream that does not exist; the venue acknowledges it and never sends anything. */
   open: (stream: string) => Producer | undefined
 }) {
   const { venue, faults } = options
@@ -77,7 +77,7 @@ export function createHub(options: {
   }
 
   return {
-    /** `render` is how the socket wraps a frame. */
+    /** `render` wraps a frame for the socket. */
     connect(socket: VenueSocket, render: (frame: StreamFrame) => string): Subscriber {
       const listener: Listener = { socket, render }
       const streams = new Set<string>()
@@ -111,7 +111,7 @@ export function createHub(options: {
   }
 }
 
-/** A drop without symbol and channel concerns every socket; otherwise those with such a stream. */
+/** A drop without symbol and channel concerns every socket; otherwise only sockets with such a stream. */
 function matches(drop: Fault, stream: string): boolean {
   if (drop.channel === 'rest') return false
   if (drop.symbol === undefined && drop.channel === undefined) return true

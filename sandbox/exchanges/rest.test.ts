@@ -1,4 +1,4 @@
-/** REST of the sandbox over real sockets: ranges, limits, refusals, error bodies, and candles against trades. */
+/** REST of the sandbox over real sockets: ranges, limits, refusals, error bodies, and candles compared with trades. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from '../../src/core/decimal.ts'
@@ -284,7 +284,7 @@ describe('limits', () => {
       assert.equal(second.headers.get('x-mbx-used-weight-1m'), '52')
       assert.equal((await call('/api/v3/depth?symbol=BTCUSDT&limit=1000')).status, 429)
       const refused = await call('/api/v3/time')
-      // 02:03:04.567 → the minute ends in 55.433 s
+      // At 02:03:04.567 the minute ends in 55.433 s.
       assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '56'])
       assert.equal(((await refused.json()) as { code: number }).code, -1003)
       await call('/api/v3/time')

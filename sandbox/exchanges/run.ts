@@ -15,17 +15,20 @@ export interface SandboxOptions {
   /** The same seed, rate and time give the same market, across restarts and machines. */
   seed: number
   clock?: Clock
-  /** Where the venues listen; loopback without it. Whoever gives one sets `faults` directly: no control port opens. */
+  /**
+   * Where the venues listen; loopback if omitted. If given, no control port opens, and the caller sets `faults`
+   * directly.
+   */
   listen?: Listen
-  /** Per symbol and venue. Twelve markets: 1,667 makes 20,000 in total. */
+  /** Per symbol and venue. There are twelve markets, so 1,667 makes 20,000 in total. */
   tradesPerSecond?: number
-  /** Spot and futures: after every so many trades a fill of size 0 is published; without it never. */
+  /** For spot and futures: publishes a fill of size 0 after this many trades; never if omitted. */
   emptyFillEvery?: number
-  /** 0 or left out: any free port. */
+  /** 0 or omitted means any free port. */
   ports?: Partial<Record<ExchangeVenue | 'control', number>>
   /** How often the streams are served. */
   tickMs?: number
-  /** Overrides of the venues' own limits, for tests that need narrower or wider ones. */
+  /** Overrides of the venues' limits, for tests that need narrower or wider ones. */
   limits?: { spot?: BinanceLimits; futures?: BinanceLimits; perp?: PerpLimits }
 }
 
@@ -36,7 +39,7 @@ interface VenueAddress {
 }
 
 export interface SandboxExchanges extends Readonly<Record<ExchangeVenue, VenueAddress>> {
-  /** Empty when the caller said where to listen. */
+  /** Empty if the caller passed `listen`. */
   readonly controlUrl: string
   readonly faults: FaultSwitches
   readonly world: World

@@ -1,4 +1,4 @@
-/** What connects a node with the chain: a start state, events from then on, commands the other way. */
+/** Connects a node with the chain: a start state, then events one way and commands the other way. */
 import type { Chain } from './chain.ts'
 import type { ChainOptions } from './chain-options.ts'
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
@@ -12,7 +12,7 @@ export interface ChainStart {
   mempool: Tx[]
 }
 
-/** `start` again after the connection to the chain was lost: the node catches up from it. */
+/** A second `start` follows if the connection to the chain was lost; the node catches up from it. */
 export type ChainMessage =
   | { kind: 'transaction'; tx: Tx }
   | { kind: 'block'; block: Block; update?: LedgerUpdate }
@@ -26,11 +26,14 @@ export type ChainCommand =
   | { kind: 'dwell'; blocks: number }
 
 export interface ChainConnection {
-  /** In the same process: a node that does not lag reads the chain's own state instead of a copy. */
+  /**
+   * Set if the chain is in the same process: a node that does not lag reads the chain's state directly instead of a
+   * copy.
+   */
   readonly chain: Chain | undefined
-  /** Undefined: the chain is in this process. */
+  /** Resolves to undefined if the chain is in this process. */
   open(listener: (event: ChainMessage) => void): Promise<ChainStart | undefined>
-  /** The answer is the id of the transaction for `pay`, else nothing. */
+  /** Resolves to the id of the transaction for `pay`, otherwise to undefined. */
   send(command: ChainCommand): Promise<string | undefined>
   close(): void
 }

@@ -1,4 +1,4 @@
-/** Everything that shapes a simulated chain, with its default. */
+/** All options of a simulated chain, with their defaults. */
 import type { NetworkId } from './networks.ts'
 import { DEFAULT_MIX, type TrafficKind } from './traffic/traffic.ts'
 
@@ -6,29 +6,29 @@ export interface ChainOptions {
   seed: number
   network: NetworkId
   blocksPerSecond: number
-  /** Generated transactions per second, sweeping of coinbase outputs not counted. */
+  /** Generated transactions per second, not counting sweeps of coinbase outputs. */
   transactionsPerSecond: number
   mix: Readonly<Record<TrafficKind, number>>
-  /** Share of blocks that are mined beside the latest one. */
+  /** Share of blocks that are mined in parallel to the latest one. */
   parallelRate: number
-  /** Share of blocks that arrive long after they were mined, and are red. */
+  /** Share of blocks that arrive long after they were mined and are red. */
   lateRate: number
   reorgsPerMinute: number
-  /** Chain blocks that such a reorganisation replaces, at most. */
+  /** Maximum number of chain blocks that such a reorganisation replaces. */
   reorgDepth: number
-  /** Share of those in which a transaction of the left side is double-spent for good. */
+  /** Share of those reorganisations in which a transaction of the abandoned side is double-spent permanently. */
   reorgDoubleSpendRate: number
-  /** Blocks that an ordinary transaction waits in the mempool; one that pays twice the floor waits none. */
+  /** Blocks for which an ordinary transaction waits in the mempool; one that pays twice the floor does not wait. */
   dwellBlocks: number
-  /** How long a node remembers that a transaction was accepted; sent again later it is an orphan. */
+  /** How long a node remembers that a transaction was accepted. If it is sent again later, it is an orphan. */
   acceptedMemorySeconds: number
-  /** Mass that a mined block takes; lower it to make fees compete. */
+  /** Maximum mass of a mined block; lower it to make fees compete. */
   blockMass: number
   coinbaseMaturity: number
   ghostdagK: number
   keepBlocks: number
   startDaaScore: bigint
-  /** Time of the first block; later ones follow at the block rate, which makes a chain reproducible. */
+  /** Time of the first block. Later ones follow at the block rate, which makes a chain reproducible. */
   startTimeMs: number
   /** Blocks that exist before the node answers its first request. */
   warmUpBlocks: number

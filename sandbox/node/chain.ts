@@ -1,7 +1,7 @@
 /**
- * The one source of blocks: mines, makes traffic, reorganises. Nodes follow it through its events, in this
- * process or over the link. `step` is one block; nothing here reads a clock, so a seed and a start time give
- * the same chain every time (unless something is submitted from outside).
+ * The source of all blocks: mines, generates traffic and reorganises. Nodes follow it through its events, in this
+ * process or over the link. `step` makes one block. Nothing here reads a clock, so a seed and a start time give the
+ * same chain every time (unless something is submitted from outside).
  */
 
 import type { ChainOptions } from './chain-options.ts'
@@ -19,7 +19,7 @@ import { undoOnePayment } from './traffic/double-spend.ts'
 import { type KnownProgram, Traffic } from './traffic/traffic.ts'
 import { createWallet, pay, type Wallet } from './traffic/wallet.ts'
 
-/** `update`: what the block changed in the chain's own ledger. */
+/** `update` is what the block changed in the chain's own ledger. */
 export type ChainEvent =
   | { kind: 'transaction'; tx: Tx }
   | { kind: 'block'; block: Block; update: LedgerUpdate }
@@ -34,10 +34,10 @@ export interface ChainSnapshot {
 }
 
 const MINERS = 3
-/** Late blocks hang on a chain block this far back. */
+/** Late blocks attach to a chain block this far back. */
 const LATE_DEPTH = 30
 const MAX_REORG_DEPTH = 2000
-/** The simulator's own transactions: their scripts need no check. */
+/** For the simulator's own transactions, whose scripts need no check. */
 const OWN_TRANSACTION: SubmitRules = { replace: 'forbidden', allowOrphan: true, trusted: true }
 
 export function mempoolLimits({
@@ -71,7 +71,7 @@ export class Chain {
   #timeShiftMs = 0
   #previousParents: string[] = []
   #owedTransactions = 0
-  /** Blocks that a reorganisation added at once; as many steps add none, so that the rate holds. */
+  /** Blocks that a reorganisation added at once. As many steps then add none, so that the rate holds. */
   #ahead = 0
   dwellBlocks: number
 
@@ -124,12 +124,12 @@ export class Chain {
     return this.#timeOf(this.#blocks)
   }
 
-  /** After a pause (the process slept or was down) time jumps instead of blocks being caught up. */
+  /** After a pause (the process slept or was down), time jumps ahead instead of missed blocks being made up. */
   skipTo(nowMs: number): void {
     this.#timeShiftMs += Math.max(0, nowMs - this.nextBlockAtMs)
   }
 
-  /** So many blocks at once; the next one comes when it would have come without them. */
+  /** Makes this many blocks at once; the next one comes when it would have come without them. */
   burst(blocks: number): void {
     for (let left = blocks; left > 0; left--) {
       this.#timeShiftMs -= 1000 / this.options.blocksPerSecond
@@ -162,14 +162,14 @@ export class Chain {
     }
   }
 
-  /** Throws TxRefusal. Returns the transaction that it replaced. */
+  /** Throws TxRefusal. Returns the replaced transaction, if any. */
   submit(tx: Tx, rules: SubmitRules): Tx | undefined {
     const accepted = this.mempool.submit(tx, rules)
     this.#emit({ kind: 'transaction', tx: accepted.tx })
     return accepted.replaced
   }
 
-  /** A block from outside whose rules were checked; false where a parent is unknown here. */
+  /** Adds a validated block from outside; false if a parent is unknown here. */
   submitBlock(block: Block): boolean {
     const parents = block.header.parentsByLevel[0] ?? []
     if (parents.some((hash) => this.ledger.record(hash) === undefined)) return false
@@ -178,8 +178,8 @@ export class Chain {
   }
 
   /**
-   * Replaces the last `depth` chain blocks by a heavier branch, at once; optionally one of their payments is
-   * undone. Returns how many blocks that took.
+   * Replaces the last `depth` chain blocks by a heavier branch at once; optionally, one of their payments is undone.
+   * Returns the number of blocks mined for that.
    */
   reorganize(depth: number, doubleSpend: boolean): number {
     const { chain } = this.ledger
@@ -198,7 +198,7 @@ export class Chain {
     return mined
   }
 
-  /** A payment from the faucet; undefined where it is empty. */
+  /** A payment from the faucet; undefined if the faucet is empty. */
   pay(script: string, amount: bigint): Tx | undefined {
     const coins = []
     let total = 0n
@@ -245,7 +245,7 @@ export class Chain {
     }
   }
 
-  /** The best paying ones that waited long enough, up to the mass of a block. */
+  /** The best-paying transactions that have waited long enough, up to the mass of a block. */
   #select(): Tx[] {
     const chosen: Tx[] = []
     const now = this.ledger.virtual.daaScore

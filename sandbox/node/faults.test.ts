@@ -1,4 +1,4 @@
-/** Each fault over a real socket, switched by the API or the control port while the other node stays well. */
+/** Each fault over a real socket, switched through the API or the control port while the other node stays healthy. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type PlainClient, plainClient } from '../../test/fakes/plain-node-client.ts'
@@ -68,7 +68,7 @@ test('lag: the node goes back and stays that far behind; afterwards it catches u
   assert.ok(head - behind >= 990, `${head - behind} behind`)
   await new Promise((resolve) => setTimeout(resolve, 500))
   const daaOfWell = () => Number(well.status().virtualDaaScore)
-  // The chain goes on while the node is asked.
+  // The chain grows while the node is being asked.
   const [before, later, now] = [daaOfWell(), await virtualDaa(client), daaOfWell()]
   assert.ok(now - later >= 995 && before - later <= 1010, `${before - later} to ${now - later} behind`)
   assert.ok(later > behind, 'it still follows')

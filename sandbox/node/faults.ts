@@ -2,17 +2,17 @@
 import type { NetworkId } from './networks.ts'
 
 export interface Faults {
-  /** Accepts connections and requests and never answers. */
+  /** Accepts connections and requests but never answers. */
   hang: boolean
   /** Waits before every answer. */
   latencyMs: number
   /** Stays this far behind the chain, as if blocks reached it late. */
   lagDaa: number
-  /** What it reports about its sync; null: the truth. */
+  /** What it reports about its sync; null for the truth. */
   claimSynced: boolean | null
-  /** In the middle of a sync: refuses whatever needs the whole state. */
+  /** In the middle of a sync: refuses everything that needs the whole state. */
   transitional: boolean
-  /** Another network than the chain's. */
+  /** Reports another network than the chain's. */
   network: NetworkId | null
   /** The text with which every request is refused. */
   refuse: string | null
@@ -49,7 +49,7 @@ function isCount(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** The members of an outside value that are faults; names what is not one. */
+/** The faults in an outside value, or the name of the first member that is not a valid fault. */
 export function readFaults(value: object): { faults: Partial<Faults> } | { wrong: string } {
   for (const [name, given] of Object.entries(value)) {
     const check = Object.hasOwn(SAME_TYPE, name) ? SAME_TYPE[name as keyof Faults] : undefined

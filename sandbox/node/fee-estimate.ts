@@ -1,4 +1,4 @@
-/** Fee rates for the next block, a minute and an hour, from what waits in the mempool. */
+/** Fee rates for the next block, a minute and an hour, derived from the mempool. */
 import { MINIMUM_FEERATE } from './consensus/mass.ts'
 import type { MempoolEntry } from './mempool.ts'
 
@@ -13,7 +13,7 @@ export interface FeeEstimate {
   lowBuckets: FeeBucket[]
 }
 
-/** What the node reports as the time to wait when nothing waits. */
+/** The waiting time that the node reports for an empty mempool. */
 const IDLE_SECONDS = 0.004
 
 export function estimateFees(
@@ -25,7 +25,7 @@ export function estimateFees(
     .map(({ fee, mass }) => ({ feerate: Number(fee) / Number(mass), mass: Number(mass) }))
     .sort((a, b) => b.feerate - a.feerate)
   const massPerSecond = options.blockMass * options.blocksPerSecond
-  /** The lowest fee rate that is served when this much mass can go first. */
+  /** The lowest fee rate that is served if this much mass can go first. */
   const within = (capacity: number): FeeBucket => {
     let before = 0
     for (const { feerate, mass } of queue) {

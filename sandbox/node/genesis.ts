@@ -1,4 +1,4 @@
-/** Where a simulated chain starts: a block without a past and the unspent outputs at that point. */
+/** Where a simulated chain starts: a block without a past, and the unspent outputs at that point. */
 import type { ChainOptions } from './chain-options.ts'
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import { BITS, BLOCK_VERSION, coinbasePayload } from './consensus/build-block.ts'
@@ -14,13 +14,13 @@ import {
 import { sealTransaction } from './consensus/validate.ts'
 import { createWallet, type Wallet } from './traffic/wallet.ts'
 
-/** Hashes that a block stands for: the network rate then exceeds 2^53 like the real one. */
+/** Hashes per block, chosen so that the network hash rate exceeds 2^53 like the real one. */
 export const WORK_PER_BLOCK = 50_000_000_000_000_000n
 const hashGenesis = domainHash('SandboxGenesis')
 const COINS_PER_USER = 12
 const FAUCET_COINS = 50
 const FAUCET_COIN = 1_000_000n * SOMPI_PER_KASPA
-/** Never spent; with it the supply has the size of the real one. */
+/** Never spent; it gives the supply the size of the real one. */
 const RESERVE = 2_700_000_000_000_000_000n
 
 interface Owners {
@@ -60,7 +60,7 @@ function firstBlock(options: ChainOptions, minerScript: string): Block {
       nonce: 0n,
       daaScore: startDaaScore,
       blueWork: startDaaScore * WORK_PER_BLOCK,
-      // Red blocks of the unseen past count for the DAA score only.
+      // Red blocks of the unknown past count only for the DAA score.
       blueScore: startDaaScore - startDaaScore / 250n,
       pruningPoint: ZERO_HASH,
     },
@@ -68,7 +68,9 @@ function firstBlock(options: ChainOptions, minerScript: string): Block {
   )
 }
 
-/** As a node has them that starts from a pruning point: made by transactions that cannot be looked up. */
+/**
+ * The outputs as a node has them that starts from a pruning point: created by transactions that cannot be looked up.
+ */
 function* allocation(options: ChainOptions, owners: Owners): Generator<[string, UtxoEntry]> {
   const { startDaaScore, seed, fund } = options
   let n = 0

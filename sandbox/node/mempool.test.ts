@@ -1,4 +1,4 @@
-/** What a node refuses, with the node's own words, and what becomes of what it takes. */
+/** What a node refuses, with the node's original texts, and what happens to accepted transactions. */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { Chain } from './chain.ts'

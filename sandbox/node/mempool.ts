@@ -1,6 +1,6 @@
 /**
- * Transactions that wait for a block. Refusals carry the node's own texts, in the order in which the node
- * checks. Bounded by count; orphans and the memory of accepted ids are bounded too and age by DAA score.
+ * Transactions that wait for a block. Refusals carry the node's original texts, in the order of the node's checks. The
+ * pool, the orphans and the memory of accepted ids are bounded; the latter two also expire by DAA score.
  *
  *   submit ─▶ known? ─▶ limits ─▶ standard? ─▶ conflicts ─▶ inputs known? ─▶ consensus ─▶ storage mass ─▶ fee ─▶ in
  *                                                          └─ no ─▶ orphan, or refused
@@ -16,7 +16,7 @@ export interface MempoolEntry {
   tx: Tx
   fee: bigint
   mass: bigint
-  /** What its inputs spend, in their order; undefined where an orphan's are unknown. */
+  /** The outputs that its inputs spend, in order; undefined for unknown ones of an orphan. */
   spent: (UtxoEntry | undefined)[]
   isOrphan: boolean
   addedAtDaaScore: bigint
@@ -24,9 +24,9 @@ export interface MempoolEntry {
 
 export interface SubmitRules {
   allowOrphan: boolean
-  /** What happens on a conflict with one in the pool. */
+  /** What happens on a conflict with a transaction in the pool. */
   replace: 'forbidden' | 'mandatory' | 'allowed'
-  /** Scripts were verified where the transaction entered the network. */
+  /** Scripts were already verified where the transaction entered the network. */
   trusted: boolean
 }
 
@@ -68,7 +68,7 @@ export class Mempool {
     return this.#spenders.has(key)
   }
 
-  /** Throws TxRefusal. The returned transaction carries the storage mass that the node computed. */
+  /** Throws TxRefusal. The returned transaction has the storage mass that the node computed. */
   submit(submitted: Tx, rules: SubmitRules): { tx: Tx; replaced: Tx | undefined; isOrphan: boolean } {
     this.#checkUnknown(submitted.id)
     checkLimits(submitted)
@@ -114,7 +114,7 @@ export class Mempool {
     return { tx, replaced: conflicts[0]?.tx, isOrphan: false }
   }
 
-  /** A block came: its transactions and whatever conflicts with them leave. */
+  /** A block arrived: its transactions, and everything that conflicts with them, leave the pool. */
   apply(update: LedgerUpdate): void {
     const daaScore = update.virtualDaaScore
     for (const tx of update.block.transactions) {
@@ -132,7 +132,9 @@ export class Mempool {
     this.#forget(daaScore)
   }
 
-  /** Those that can go into a block now: nothing they spend is still in the pool, best fee rate first. */
+  /**
+   * The transactions that can go into a block now because nothing they spend is still in the pool, best fee rate first.
+   */
   ready(): MempoolEntry[] {
     const utxos = this.#ledger().utxos
     return [...this.#pool.values()]
@@ -186,7 +188,7 @@ export class Mempool {
     for (const input of entry.tx.inputs) this.#spenders.set(outpointKey(input.previousOutpoint), entry.tx.id)
   }
 
-  /** With descendants where the outputs are gone for good; without where a block took the transaction. */
+  /** With descendants if the outputs are gone permanently; without if a block took the transaction. */
   #remove(id: string, withDescendants: boolean): void {
     const entry = this.#pool.get(id)
     if (entry === undefined) return
@@ -245,7 +247,7 @@ export class Mempool {
     this.#remove(cheapest.tx.id, true)
   }
 
-  /** After a reorganisation: whatever spends an output that no longer exists. */
+  /** After a reorganisation: drops everything that spends an output that no longer exists. */
   #dropLost(): void {
     for (const { tx } of [...this.#pool.values()]) {
       if (tx.inputs.some((input) => this.#find(outpointKey(input.previousOutpoint)) === undefined))

@@ -1,4 +1,7 @@
-/** Every request that reached the node, so that a test can prove what did not. Bounded: old ones are counted only. */
+/**
+ * Every request that reached the node, so that a test can prove which requests did not. Bounded: old requests are only
+ * counted.
+ */
 export type MethodLog = ReturnType<typeof createMethodLog>
 
 const MAX_RECENT = 10_000
@@ -7,7 +10,7 @@ export function createMethodLog() {
   let counts = new Map<string, number>()
   let recent: { method: string | null; bytes: number }[] = []
   return {
-    /** `method` is null for a frame that was no request. */
+    /** `method` is null for a frame that was not a request. */
     record(entry: { method: string | null; bytes: number }) {
       const name = entry.method ?? '(malformed)'
       counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** A node that lost the chain for a while finds back, and newer wire features work end to end. */
+/** A node that lost the chain for a while catches up again, and newer wire features work end to end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plainClient, stringify } from '../../test/fakes/plain-node-client.ts'

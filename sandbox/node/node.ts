@@ -26,9 +26,9 @@ import type { NodeEvent } from './rpc/notifications.ts'
 import type { NodeView } from './rpc/view.ts'
 import { createWire, type Wire } from './rpc/wire.ts'
 
-/** Events that a lagging node holds back, at most; beyond that it is closer than it should be. */
+/** Maximum number of events that a lagging node holds back; beyond that it lags less than configured. */
 const MAX_HELD = 50_000
-/** Without a block for this long the node reports that it is not synced. */
+/** After this long without a block, the node reports that it is not synced. */
 const SYNCED_WITHIN_MS = 60_000
 
 export class SandboxNode implements NodeView {
@@ -47,7 +47,10 @@ export class SandboxNode implements NodeView {
   #headDaaScore = 0n
   #lastBlockAtMs: number
 
-  /** `start`: its own state from the beginning; without it the connection must be one to a chain in this process. */
+  /**
+   * `start` gives the node its own state from the beginning. Without it, the connection must lead to a chain in this
+   * process.
+   */
   constructor(options: {
     id: string
     connection: ChainConnection
@@ -130,7 +133,7 @@ export class SandboxNode implements NodeView {
     this.#release()
   }
 
-  /** Call after the lag was changed: the node jumps back, or catches up. */
+  /** To be called after the lag was changed; the node jumps back or catches up. */
   applyLag(): void {
     const { lagDaa } = this.faults()
     const target = this.#headDaaScore - BigInt(lagDaa)
@@ -212,7 +215,7 @@ export class SandboxNode implements NodeView {
     this.publish({ kind: 'update', update })
   }
 
-  /** After a lost link: apply what was missed, or start from scratch where the gap is larger than what is kept. */
+  /** After a lost link: applies the missed events, or starts from scratch if more was missed than is retained. */
   #catchUp(start: ChainStart): void {
     const ours = this.ledger.sink.header.hash
     if (start.ledger.records.some(({ hash }) => hash === ours)) {

@@ -1,6 +1,6 @@
 /**
- * Lets a chain make its blocks in time. A long pause makes time jump instead of a burst of blocks; where the clock was
- * set back, the chain goes on from its own time, since time in a chain never goes back.
+ * Lets a chain produce its blocks on time. After a long pause, time jumps ahead instead of a burst of blocks. If the
+ * clock was set back, the chain continues from its own time, because time in a chain never goes back.
  */
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Chain } from './chain.ts'
@@ -10,7 +10,7 @@ const MAX_AHEAD_MS = 10_000
 
 export async function pace(chain: Chain, clock: Clock, signal: AbortSignal): Promise<void> {
   let lastMs = clock.now()
-  // A chain that was kept may come from a time that the clock has not reached yet.
+  // A restored chain may come from a time that the clock has not reached yet.
   const restoredAheadMs = chain.nextBlockAtMs - lastMs
   let aheadMs = restoredAheadMs > MAX_AHEAD_MS ? restoredAheadMs : 0
   const now = () => {

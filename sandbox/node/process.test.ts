@@ -1,4 +1,4 @@
-/** Nodes as processes of their own on one chain: killed, stopped, restarted, while the others go on. */
+/** Nodes as separate processes on one chain: killed, stopped and restarted while the others continue. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

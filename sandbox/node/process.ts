@@ -1,7 +1,7 @@
 /**
- * The simulator as a process: `node sandbox/node/process.ts [options]`. The first line on stdout is JSON
- * and reports that it is ready; SIGTERM ends it cleanly; it also ends when the process that started it is gone and
- * its stdin was a pipe.
+ * The simulator as a process: `node sandbox/node/process.ts [options]`. The first line on stdout is JSON and reports
+ * that it is ready. SIGTERM ends it cleanly. With --with-parent it also ends when its stdin ends, because the process
+ * that started it is gone.
  */
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -103,7 +103,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
   process.once('SIGTERM', () => void stop())
   process.once('SIGINT', () => void stop())
-  // Its successor may be reading the state folder by now: what is there is whole, nothing more is written.
+  // A successor may already be reading the state folder, which is complete, so nothing more is written.
   if (values['with-parent']) process.stdin.resume().once('end', () => process.exit(0))
   const ready = {
     ready: true,
@@ -116,8 +116,8 @@ export async function main(argv: readonly string[]): Promise<void> {
 }
 
 if (import.meta.main) {
-  // The chain is small and its garbage plenty. Set here because as an option of the process it would make the compile
-  // cache of the service useless for it.
+  // The chain is small but produces much garbage. The flag is set here because as a command-line option it would make
+  // the service's compile cache unusable.
   setFlagsFromString('--optimize-for-size')
   await main(process.argv.slice(2))
 }

@@ -1,4 +1,6 @@
-/** What a node relays beyond what consensus allows: standard scripts, the fee floor, the mass of a block. */
+/**
+ * What a node requires for relaying beyond the consensus rules: standard scripts, the fee floor, the mass of a block.
+ */
 import { classify } from './consensus/address.ts'
 import { fromHex } from './consensus/bytes.ts'
 import { BLOCK_MASS_LIMIT, MINIMUM_FEERATE, transientMass } from './consensus/mass.ts'
@@ -63,7 +65,7 @@ export function checkFee(tx: Tx, fee: bigint): void {
   throw notStandard(tx, `${under} for ${what}`)
 }
 
-/** Signature operators in the script that a pay-to-script-hash input reveals. */
+/** Counts the signature operators in the script that a pay-to-script-hash input reveals. */
 function countSigOps(signatureScript: string): number {
   const revealed = parseScript(fromHex(signatureScript))?.at(-1)?.data
   const instructions = revealed === undefined ? undefined : parseScript(revealed)

@@ -23,12 +23,12 @@ import { createTruth } from './truth.ts'
 export type { RunningSandboxNode } from './running-node.ts'
 
 export interface SandboxChainOptions extends Partial<ChainOptions> {
-  /** Where the chain is kept across restarts; without it nothing is written. */
+  /** Where the chain is kept across restarts; if omitted, nothing is written. */
   stateFolder?: string
   snapshotEveryMs?: number
-  /** A port on which nodes in other processes attach (0 = any); without it none can. */
+  /** The port on which nodes in other processes attach (0 = any); if omitted, none can. */
   linkPort?: number
-  /** False: blocks come only by `step()` (for tests). */
+  /** If false, blocks are made only by `step()` (for tests). */
   paced?: boolean
   clock?: Clock
 }
@@ -77,15 +77,18 @@ export async function startSandboxChain(options: SandboxChainOptions = {}): Prom
 
 export interface SandboxNodeOptions extends SandboxChainOptions {
   name?: string
-  /** Where it listens; loopback without it. Whoever gives one sets the faults directly: no control port opens. */
+  /**
+   * Where the node listens; loopback if omitted. If given, no control port opens, and the caller sets the faults
+   * directly.
+   */
   listen?: Listen
   port?: number
   controlPort?: number
-  /** A chain in this process, or the port of a link; without either the node starts a chain of its own. */
+  /** A chain in this process, or the port of a link. Without either, the node starts its own chain. */
   chain?: RunningSandboxChain
   attach?: number
   faults?: Partial<Faults>
-  /** What `die` and a panic do after the sockets are cut; a process of its own ends here. */
+  /** Called by `die` and by a panic after the sockets are cut; a separate process exits here. */
   onDeath?: () => void
 }
 
@@ -172,7 +175,7 @@ async function openNode(options: {
 }) {
   let current: Faults = { ...NO_FAULTS, ...options.given }
   const faults = () => current
-  // Events that arrive before the node exists wait for it.
+  // Events that arrive before the node exists are queued for it.
   let deliver = (event: ChainMessage): void => void early.push(event)
   const early: ChainMessage[] = []
   const start = await options.connection.open((event) => deliver(event))

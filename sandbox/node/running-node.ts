@@ -1,4 +1,4 @@
-/** What a started node offers to the code that started it. */
+/** The interface of a started node. */
 import type { Faults } from './faults.ts'
 import type { MethodLog } from './method-log.ts'
 import type { Truth } from './truth.ts'
@@ -29,7 +29,7 @@ export interface RunningSandboxNode {
   name: string
   /** ws://127.0.0.1:port */
   url: string
-  /** http://127.0.0.1:port; empty when the caller said where to listen. */
+  /** http://127.0.0.1:port; empty if the caller passed `listen`. */
   controlUrl: string
   log: MethodLog
   truth: Truth
@@ -38,14 +38,14 @@ export interface RunningSandboxNode {
   setFaults(faults: Partial<Faults>): void
   /** Replaces the last chain blocks of the shared chain by a heavier branch. */
   reorganize(depth: number, doubleSpend?: boolean): Promise<void>
-  /** A real payment from the faucet; the id of its transaction. */
+  /** Makes a real payment from the faucet; resolves to the id of its transaction. */
   pay(address: string, amount: bigint): Promise<string | undefined>
-  /** Blocks that a cheap transaction waits in the mempool. */
+  /** Sets the number of blocks for which a cheap transaction waits in the mempool. */
   setDwell(blocks: number): Promise<void>
   publish(kind: 'conflict' | 'conflict_resolved' | 'utxo_set_override', hash: string): void
-  /** Keys with money on this chain. */
+  /** Keys with funds on this chain. */
   wallets(): SandboxWallet[]
-  /** Without notice: sockets cut, port closed. */
+  /** Ends without notice: sockets are cut and the port is closed. */
   die(): Promise<void>
   close(): Promise<void>
 }

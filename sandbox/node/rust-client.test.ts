@@ -1,7 +1,7 @@
 /**
- * The real Rust client (its WASM build, JSON encoding) against the simulated node: its types are the proof that
- * answers and notifications have the right shape. The client is older than the node that is simulated: it knows
- * no version 1 transactions and none of the methods that came later; those are checked elsewhere.
+ * The real Rust client (its WASM build, JSON encoding) against the simulated node. Its types prove that answers and
+ * notifications have the right form. The client is older than the simulated node: it knows neither version 1
+ * transactions nor the later methods, which are checked elsewhere.
  */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -19,12 +19,12 @@ const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
 const ADDRESS = new sdk.PrivateKey(KEY).toAddress('testnet-10').toString()
 const COIN = 5_000_000_000n
 
-/** Members of the client that are no call to a node. */
+/** Members of the client that do not call a node. */
 const LOCAL =
   'constructor toJSON toString __destroy_into_raw free url resolver setResolver setNetworkId isConnected encoding nodeId connect disconnect start stop triggerAbort addEventListener removeEventListener clearEventListener removeAllEventListeners'.split(
     ' ',
   )
-/** Methods that were called on another node than the common one. */
+/** Methods that were called on a node other than the common one. */
 const elsewhere = new Set<string>()
 
 let node: RunningSandboxNode
@@ -49,7 +49,7 @@ after(async () => {
   Object.assign(globalThis, { WebSocket: nativeWebSocket })
 })
 
-/** A signed payment of one of the funded coins; the client still counts on the old, lower relay fee. */
+/** A signed payment from one of the funded coins; the client still assumes the old, lower relay fee. */
 async function payment(skip: number, fee: bigint): Promise<Sdk.Transaction> {
   const { entries } = await rpc.getUtxosByAddresses([ADDRESS])
   const coins = entries.filter((entry) => entry.amount === COIN)
@@ -203,7 +203,7 @@ test('the fee that the client would pay by itself is refused with the required a
   )
 })
 
-/** A template without version 1 transactions: this client would lose what is new in them. */
+/** The template must have no version 1 transactions, because this client would lose their new members. */
 test('a block from the template is accepted by submitBlock', async () => {
   const quiet = await startSandboxNode({ seed: 12, transactionsPerSecond: 0, reorgsPerMinute: 0 })
   const client = new sdk.RpcClient({

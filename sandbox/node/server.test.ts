@@ -1,4 +1,4 @@
-/** The wire as the real node has it: frames, ids, refusals, dropped connections, one request at a time. */
+/** The wire as on the real node: frames, ids, refusals, closed connections, one request at a time. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { plainClient } from '../../test/fakes/plain-node-client.ts'
@@ -7,7 +7,7 @@ import { encodeAddress } from './consensus/address.ts'
 import { METHODS } from './rpc/dispatch.ts'
 import { type RunningSandboxNode, startSandboxNode } from './run.ts'
 
-/** The contract's two lists, typed in separately. */
+/** The contract's two lists, copied independently. */
 const LIGHT =
   'ping getServerInfo getInfo getSyncStatus getCurrentNetwork getSystemInfo getConnections getMetrics getPeerAddresses getConnectedPeerInfo getBlockDagInfo getSink getSinkBlueScore getBlockCount getCurrentBlockColor getBlockRewardInfo getSeqCommitLaneProof getBalanceByAddress getUtxoReturnAddress getFeeEstimate getFeeEstimateExperimental getCoinSupply getDaaScoreTimestampEstimate estimateNetworkHashesPerSecond getSubnetwork'.split(
     ' ',
@@ -198,7 +198,7 @@ test('a chain follower can page from any block to the sink, with resolved inputs
     return { page, truth: node.truth.chain(start.hash).slice(1, page.addedChainBlockHashes.length + 1) }
   }
   let { page, truth } = await read()
-  // Another block may have become the sink between the answer and the look.
+  // Another block may have become the sink between the answer and the check.
   for (let turn = 0; turn < 10 && page.addedChainBlockHashes.at(-1) !== truth.at(-1)?.hash; turn++)
     ({ page, truth } = await read())
   assert.deepEqual(

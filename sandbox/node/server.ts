@@ -2,7 +2,7 @@
  * wRPC JSON over WebSocket. Each socket is a queue: a request is answered before the next one is read,
  * and notifications wait behind it, as on the real node.
  *
- *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)
+ *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is closed)
  *   node event ─▶ queue ─▶ frames
  */
 import { answerPings } from '../../src/kit/answer-pings.ts'
@@ -16,13 +16,13 @@ import { NodePanic, RpcError } from './rpc/errors.ts'
 import { type NodeEvent, Subscriptions } from './rpc/notifications.ts'
 
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024
-/** What may wait in one socket's queue and in its send buffer before the node gives the client up. */
+/** Limits for one socket's queue and send buffer; beyond them the node drops the client. */
 const MAX_QUEUED = 20_000
 const MAX_BUFFERED_BYTES = 512 * 1024 * 1024
 
 interface NodeServer {
   port: number
-  /** Ends abruptly: sockets are cut, nothing is answered any more. */
+  /** Ends abruptly: sockets are cut and nothing is answered any more. */
   die(): Promise<void>
   close(): Promise<void>
 }
@@ -168,7 +168,7 @@ class Session {
         panic()
         return undefined
       }
-      // A mistake of the simulator itself: named as such, so that it is not taken for a refusal of the node.
+      // A bug of the simulator itself. The text says so, to distinguish it from a refusal of the node.
       return refusal(request, new RpcError(`sandbox node failed: ${String(error)}`))
     }
   }
@@ -179,7 +179,7 @@ class Session {
   }
 }
 
-/** Makes a getBlocks answer as large as the real ones get, by repeating its blocks. */
+/** Makes a getBlocks answer as large as real ones get, by repeating its blocks. */
 function padBlocks(frame: string, wantedBytes: number): string {
   const marker = '"blocks":['
   const at = frame.indexOf(marker)

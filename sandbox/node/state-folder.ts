@@ -1,10 +1,10 @@
 /**
- * A chain that survives its process: a snapshot now and then, and the blocks since. After a crash the end of a file may
- * be cut; whatever is whole counts.
+ * Keeps a chain across restarts of its process: a snapshot from time to time, and the blocks since. After a crash the
+ * end of a file may be cut off; every complete entry counts.
  *
  *   block ──▶ chain.journal, as it is ──PACKED_BLOCKS of them──▶ chain.packed, compressed together
  *
- * A block may be in both after a crash, and counts once.
+ * After a crash a block may be in both files; it counts once.
  */
 import {
   closeSync,
@@ -25,7 +25,10 @@ import { compress, decompress } from './consensus/block-record.ts'
 import type { Block } from './consensus/model.ts'
 
 const FORMAT = 3
-/** Compressing takes longer than all else that is done with a block, and together they take less room. */
+/**
+ * Compressing takes longer than everything else that is done with a block, and blocks compressed together take less
+ * space.
+ */
 const PACKED_BLOCKS = 64
 
 interface Saved {

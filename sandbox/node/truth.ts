@@ -1,4 +1,4 @@
-/** The node's own state, in a form made for checking an indexer; only blocks that are kept count. */
+/** The node's own state in a form made for checking an indexer; it covers only retained blocks. */
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import type { Ledger } from './consensus/ledger.ts'
 import { parseOutpointKey } from './consensus/model.ts'
@@ -59,10 +59,10 @@ export function createTruth(ledger: () => Ledger) {
       const balance = utxos.reduce((sum, utxo) => sum + utxo.amount, 0n)
       return { address, balance, utxos, transactions: [...accepted(script)] }
     },
-    /** Where a transaction is accepted, if it is. */
+    /** The acceptance of a transaction, if it is accepted. */
     transaction: (id: string): TruthTransaction | undefined =>
       accepted(undefined).find((found) => found.transactionId === id),
-    /** The selected chain from a block on (or all that is kept), oldest first. */
+    /** The selected chain from a block on (or all retained blocks), oldest first. */
     chain(from?: string) {
       const now = ledger()
       const start = from === undefined ? 0 : Math.max(0, now.chainPosition(from))

@@ -1,4 +1,4 @@
-/** Every recorded frame and answer has a counterpart of the same shape in the sandbox; exceptions give the reason. */
+/** Every recorded frame and answer has a counterpart of the same shape in the sandbox; exceptions state the reason. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const lines = (file: string): Json[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Json)
 
-/** Absent in part of the recorded rows as well: there was nothing to report. */
+/** Also absent in some of the recorded rows, because there was nothing to report. */
 const SOMETIMES_ABSENT = [
   'bestBid',
   'lastTradePrice',
@@ -60,7 +60,7 @@ const EXAMPLE_CUT: ShapeRules = {
   ],
 } // the documents differ in length
 const CLOB_MARKET: ShapeRules = { mayAdd: ['is_50_50_outcome', 'rewards'], mayLack: ['rewards'] } // 2024 lacks the first; reward programmes differ per market
-/** Integer cents and counts, removed on 2026-03-12, and what was added since. */
+/** Integer cents and counts, removed on 2026-03-12. */
 const LEGACY = [
   'last_price',
   'liquidity',
@@ -117,7 +117,7 @@ function assertShape(
     `${about}: ${JSON.stringify(expected).slice(0, 300)}`,
   )
 }
-/** For projections: the author kept some keys only, and those must be there. */
+/** For projections: the author kept only some keys, and those must be present. */
 function assertWithin(expected: unknown, candidate: unknown, about: string): void {
   const found = shapeDifferences(expected, candidate).filter((line) => !line.endsWith('not expected'))
   assert.deepEqual(found, [], about)
@@ -224,7 +224,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
   })
 
   test('books, markets and trades over REST', async () => {
-    // The running market of the stream may be over by now.
+    // The running market of the stream may have ended by now.
     const [market] = await openMarkets(sandbox, 'btc-up-or-down-15m')
     const book = await getJson(`${sandbox.polymarket.clobUrl}/book?token_id=${market?.tokens[0]}`)
     assertShape(polymarket('clob_rest_book_btc-updown-5m-1778584200_up.json'), [book], {}, 'book')
@@ -246,7 +246,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       game_start_time: _g,
       rewards: _r,
       ...known
-    } = polymarket('nautilus_http/market.json') // null or without rates there
+    } = polymarket('nautilus_http/market.json') // null or without rates in the recording
     assertShape(
       known,
       clob.map(({ accepting_order_timestamp: _x, game_start_time: _y, ...rest }) => rest),
@@ -348,10 +348,10 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     ]
     const rules: Record<string, ShapeRules> = {
       ticker: { mayAdd: ['dollar_volume', 'dollar_open_interest', 'time'] }, // absent in real demo frames
-      // The documented example is older, and without the number that recorded frames have (ws_trades_2026-02-12.jsonl).
+      // The documented example is older and lacks the number that recorded frames have (ws_trades_2026-02-12.jsonl).
       trade: { mayAdd: ['taker_outcome_side', 'taker_book_side', 'seq'] },
       orderbook_snapshot: { mayAdd: ['yes_dollars_fp', 'no_dollars_fp'] }, // absent for an empty side
-      orderbook_delta: { mayAdd: ['ts_ms'] }, // not yet there in April 2026
+      orderbook_delta: { mayAdd: ['ts_ms'] }, // not yet present in April 2026
     }
     let compared = 0
     for (const frame of recorded) {
@@ -408,7 +408,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
         .filter((key) => key.endsWith('_dollars'))
         .sort(),
     )
-    // Candles: dollar fields keep their names, counts got `_fp`; min and max are gone.
+    // Dollar fields of candles keep their names, counts gained `_fp`, and min and max are gone.
     const single = await getJson<{ candlesticks: Json[] }>(
       `${base}/series/KXBTC/markets/${market?.ticker}/candlesticks?${range}`,
     )
@@ -435,7 +435,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       'chainlink/eth_call_multicall3_latestRoundData_2026-07-27.json',
     )
     const { BTC = '', ETH = '' } = sandbox.ethereum.proxies
-    // The third call of the recording is to a feed that was delisted: it reverts without a reason.
+    // The third call of the recording goes to a feed that was delisted, so it reverts without a reason.
     const latest = fixture.calls[0]?.callData ?? ''
     const data = encodeAggregate3ForTest([
       [BTC, latest],
@@ -451,7 +451,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     const split = (hex: string) => hex.slice(2).match(/.{64}/g) ?? []
     const [theirs, ours] = [split(fixture.response.result), split(reply.result as string)]
     assert.equal(ours.length, theirs.length)
-    // Everything but the ten words of the two rounds is layout and must be the same.
+    // Everything except the ten words of the two rounds is layout and must be identical.
     const isValue = (i: number) => (i >= 8 && i <= 12) || (i >= 16 && i <= 20)
     for (const [i, word] of theirs.entries()) if (!isValue(i)) assert.equal(ours[i], word, `word ${i}`)
     const single = json<Record<string, Json>>('chainlink/eth_call_latestRoundData_words_2026-07-27.json')[

@@ -1,4 +1,7 @@
-/** An hour on a steered clock: every window is listed, observed, settled with the right winner, and its trades agree. */
+/**
+ * An hour on a controlled clock: every window is listed, observed and settled with the right winner, and its trades
+ * agree.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getJson, openMarkets, steerableClock } from '../../test/sandbox/client.ts'

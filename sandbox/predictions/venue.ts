@@ -12,11 +12,11 @@ export interface PredictionVenue {
   now(): number
 }
 
-/** The venue with data of some time ago. */
+/** The venue with data from some time ago. */
 export const laggingBy = (venue: PredictionVenue, lagMs: number): PredictionVenue =>
   lagMs === 0 ? venue : { ...venue, now: () => venue.now() - lagMs }
 
-/** Whether the catalogue has a market, as far as faults are concerned. */
+/** Whether the catalogue contains a market, as far as faults decide it. */
 export function isInCatalogue(
   { faults }: PredictionVenue,
   venue: FaultVenue,
@@ -28,7 +28,7 @@ export function isInCatalogue(
 
 const LATE_RESOLUTION_MS = 600_000
 
-/** When a market settles, with the delay that was in force at the time it should have. */
+/** When a market settles, including the delay that was in force when it was due. */
 export function delayedMs(
   faults: FaultSwitches,
   venue: FaultVenue,

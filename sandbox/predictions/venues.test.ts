@@ -1,4 +1,7 @@
-/** The venues over real sockets: books equal their diffs and hashes, sequences, signatures, life of a market, the oracle. */
+/**
+ * The venues over real sockets: books match their diffs and hashes; sequences, signatures, the life of a market, the
+ * oracle.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads'
 
 /**
- * Reports where a running sandbox is and ends it on request: a thread posts the addresses and ends on the message
- * "close"; a process writes them as one line of JSON and ends on SIGTERM, SIGINT or, with `untilStdinEnds`, the end of
- * its standard input.
+ * Announces the addresses of a running sandbox and ends it on request. A thread posts the addresses and ends on the
+ * message "close". A process writes them as one line of JSON and ends on SIGTERM, SIGINT or, with `untilStdinEnds`, the
+ * end of its standard input.
  */
 export function announce(sandbox: { close(): Promise<void> }, ready: object, untilStdinEnds: boolean): void {
   if (parentPort !== null) {
@@ -28,7 +28,7 @@ export function readNumber(name: string, text: string | undefined, fallback: num
   return value
 }
 
-/** Starts parts one after another; when one fails, those before it are closed. */
+/** Starts parts one after another; if one fails, those before it are closed. */
 export async function startAll<T>(
   start: (keep: <P extends { close(): Promise<void> }>(part: P) => P) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {

@@ -5,12 +5,14 @@ import { type HttpServer, readBody, startHttpServer, urlOf } from './http.ts'
 
 export interface ControlRequest {
   readonly body: string
-  /** The part of the path behind the route's own. */
+  /** The part of the path after the route's own. */
   readonly rest: string
   readonly query: URLSearchParams
 }
 
-/** `METHOD /path` → its answer. Whatever a route throws is the caller's mistake: 400. */
+/**
+ * Maps `METHOD /path` to its answer. Everything that a route throws counts as the caller's mistake and becomes a 400.
+ */
 export type ControlRoutes = Record<string, (request: ControlRequest) => unknown>
 
 export function startControlPort(port: number, routes: ControlRoutes): Promise<HttpServer> {
@@ -32,7 +34,7 @@ export function startControlPort(port: number, routes: ControlRoutes): Promise<H
       body: { error: error instanceof Error ? error.message : String(error) },
     }))
     response.writeHead(status, { 'content-type': 'application/json' })
-    // Amounts and scores are strings here: they may exceed 2^53.
+    // Amounts and scores are strings here, because they may exceed 2^53.
     response.end(
       JSON.stringify(body, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
     )

@@ -1,5 +1,5 @@
 /**
- * The stage in front of the sockets where frames are lost, sent twice, delayed, swapped, cut or made up:
+ * The stage before the sockets where frames are lost, sent twice, delayed, swapped, cut or made up:
  *
  *   frame ─▶ frozen? muted? hung? skipped? ─▶ made-up ones before it? ─▶ cut in the middle? unfit? ─▶ late?
  *                                                                  ─▶ swapped with the next? ─▶ sent (twice?)
@@ -19,10 +19,10 @@ export interface VenueFrame {
   readonly text: string
   /** The final update of a closed candle. */
   readonly isClose?: boolean
-  /** A change of a book or a trade: stops while the book is frozen. */
+  /** A change of a book, or a trade; not sent while the book is frozen. */
   readonly isMarket?: boolean
   readonly isBroken?: boolean
-  /** Of a frame with trades: the same with one trade of size 0, which never happened. */
+  /** For a frame with trades: the same frame with one made-up trade of size 0. */
   readonly zeroFill?: () => string
 }
 
@@ -36,7 +36,7 @@ export function createFrameFaults<F extends VenueFrame>(options: {
   clock: Clock
   signal: AbortSignal
   deliver: Deliver<F>
-  /** A message of this venue that nobody knows. */
+  /** A message of an unknown type, in this venue's form. */
   unknownText: string
 }): Deliver<F> {
   const { venue, faults, clock, deliver } = options
@@ -50,7 +50,7 @@ export function createFrameFaults<F extends VenueFrame>(options: {
     )
   }
 
-  /** Hit only by a frame with a price, or with a time. */
+  /** Counts as a hit only if the frame has a price, or a time. */
   function spoil(frame: F): F {
     const unfit = faults.find('unfit-value', venue, frame)
     const wrong = faults.find('wrong-time', venue, frame)

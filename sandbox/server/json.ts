@@ -1,6 +1,6 @@
-/** Reading what clients send. */
+/** Reads what clients send. */
 
-/** undefined for text that is not a JSON object. */
+/** Undefined if the text is not a JSON object. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -19,7 +19,7 @@ export const many = (query: URLSearchParams, name: string): string[] =>
     .flatMap((value) => value.split(','))
     .filter((value) => value !== '')
 
-/** A natural number, or the fallback for anything else. */
+/** A natural number; the fallback for anything else. */
 export function whole(text: string | null, fallback: number): number {
   const value = Number(text ?? Number.NaN)
   return Number.isSafeInteger(value) && value >= 0 ? value : fallback

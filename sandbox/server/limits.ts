@@ -1,4 +1,4 @@
-/** Request budgets of the venues, in their own clock. */
+/** Request budgets of the venues, on their own clocks. */
 
 export interface Verdict {
   used: number
@@ -10,12 +10,12 @@ export type WeightWindow = ReturnType<typeof createWeightWindow>
 const FIRST_BAN_MS = 120_000
 const MAX_BAN_MS = 3 * 86_400_000
 
-/** A budget per fixed window. A client that keeps calling after 429 is banned (418), each time for longer. */
+/** A budget per fixed window. A client that keeps calling after a 429 is banned (418), each time for longer. */
 export function createWeightWindow(options: {
   limit: number
   windowMs: number
   now: () => number
-  /** Requests answered with 429 in one window before the ban; without it nobody is banned. */
+  /** Number of 429 answers in one window before a ban; if omitted, nobody is banned. */
   bansAfter?: number
 }) {
   let windowStartMs = 0
@@ -52,7 +52,7 @@ export function createWeightWindow(options: {
   }
 }
 
-/** A bucket of tokens that fills steadily; false when a request costs more than is left. */
+/** A token bucket that fills steadily; false if a request costs more than is left. */
 export function createTokenBucket(options: {
   perSecond: number
   burst: number

@@ -1,8 +1,10 @@
-/** Long answers are made in slices, so that they never hold up the streams. */
+/** Builds long answers in slices, so that they never block the streams. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** A number and not a time: the turns that an answer takes must not depend on the speed of the machine. A candle of a
- * day that nobody asked for before takes about a millisecond. */
+/**
+ * A number of items and not a time, because the turns that an answer takes must not depend on the speed of the machine.
+ * A one-day candle that is not cached takes about a millisecond.
+ */
 const SLICE_ITEMS = 8
 
 export async function mapInSlices<T, R>(items: readonly T[], map: (item: T) => R): Promise<R[]> {

@@ -8,13 +8,13 @@ import { type Clock, runEvery } from '../../src/kit/clock.ts'
 import { type Fault, type FaultSwitches, type FaultVenue, isRest } from './faults.ts'
 import { type ServerSocket, SOCKET_OPEN, type UpgradeDecision, type UpgradeRequest } from './transport.ts'
 
-/** What a venue demands of its connections; what is left out is not limited. */
+/** A venue's rules for connections; omitted rules do not apply. */
 export interface SocketRules {
   readonly pingEveryMs?: number
-  /** Without it nobody has to answer pings. */
+  /** If omitted, clients need not answer pings. */
   readonly pongWithinMs?: number
   readonly pingBody?: (nowMs: number) => string
-  /** Closed when nothing but acknowledgements was sent for this long. */
+  /** A socket is closed if nothing but acknowledgements was sent for this long. */
   readonly idleMs?: number
   readonly lifetimeMs?: number
   readonly maxConnections?: number
@@ -28,7 +28,7 @@ interface Rate {
 }
 
 export interface VenueSocket {
-  /** Sends acknowledgements, errors and pongs, which the idle rule does not count. */
+  /** Sends acknowledgements, errors and pongs, which do not count for the idle rule. */
   reply(text: string): void
   /** Sends market data or the answer to a heartbeat. */
   sendData(frame: { text: string; isBroken?: boolean }): void
@@ -38,9 +38,9 @@ export interface VenueSocket {
 export interface Session {
   receive(text: string): void
   closed(): void
-  /** Called shortly before the venue ends the socket's life. */
+  /** Called shortly before the venue ends the socket. */
   beforeEnd?(): void
-  /** Whether a `drop` concerns this socket; without it every one does. */
+  /** Whether a `drop` concerns this socket; if omitted, every drop does. */
   isConcerned?(drop: Fault): boolean
 }
 
@@ -56,7 +56,7 @@ export interface SocketsState {
   readonly framesDelivered: number
 }
 
-/** A client that lets this much pile up is closed. */
+/** A client whose unsent data exceeds this is closed. */
 const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
 const SLOW_READER = 1013
 const GOING_AWAY = 1001
@@ -79,7 +79,7 @@ export function createSockets(options: {
   signal: AbortSignal
   /** The HTTP status line of a refusal, or undefined to accept. */
   refusal?: (request: UpgradeRequest) => string | undefined
-  /** undefined: the path does not exist. */
+  /** Undefined if the path does not exist. */
   open: (socket: VenueSocket, url: URL) => Session | undefined
 }): Sockets {
   const { venue, clock, faults, rules, signal } = options
@@ -162,7 +162,7 @@ export function createSockets(options: {
   const isWatched =
     rules.pingEveryMs !== undefined || rules.idleMs !== undefined || rules.lifetimeMs !== undefined
   let endWatch: (() => void) | undefined
-  /** A venue without sockets has no timer. */
+  /** The timer runs only while the venue has sockets. */
   function watch(): void {
     endWatch ??= runEvery(clock, CHECK_EVERY_MS, () => {
       const nowMs = clock.now()

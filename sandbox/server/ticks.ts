@@ -1,12 +1,12 @@
 /**
- * The loop that turns the passing of time into frames. All streams of a clock are served in the same tick: one timer
- * for all venues, and a recorder of all of them wakes up once for what they send.
+ * The loop that turns the passing of time into frames. All streams of a clock are served in the same tick, so that one
+ * timer serves all venues, and a recorder of all of them wakes up once for everything they send.
  */
 import { type Clock, runEvery } from '../../src/kit/clock.ts'
 
-/** As often as the fastest books change: each tick wakes every reader. */
+/** As often as the fastest books change, because each tick wakes every reader. */
 export const DEFAULT_TICK_MS = 100
-/** After a longer stall (or jump of the clock) the venue resumes at the present instead of catching up. */
+/** After a longer stall (or jump of the clock), the venue resumes at the present instead of catching up. */
 const MAX_CATCH_UP_MS = 600_000
 
 export interface Ticks {
@@ -36,7 +36,7 @@ export function startTicks(
   let doneMs = options.now()
   function tick(): void {
     const nowMs = options.now()
-    // A clock set back: wait until time reaches the old mark, so that nothing is sent twice.
+    // The clock was set back. Waiting until time reaches the old mark ensures that nothing is sent twice.
     if (nowMs <= doneMs) return
     options.produce(Math.max(doneMs, nowMs - MAX_CATCH_UP_MS), nowMs)
     doneMs = nowMs
@@ -57,7 +57,7 @@ export function startTicks(
 
 function startLoop(clock: Clock, tickMs: number): Loop {
   const streams = new Set<() => void>()
-  // A producer that throws is a defect of the sandbox and ends the process: nobody catches it.
+  // A producer that throws is a defect of the sandbox. Nobody catches it, so it ends the process.
   const end = runEvery(clock, tickMs, () => {
     for (const tick of streams) tick()
   })

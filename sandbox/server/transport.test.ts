@@ -1,6 +1,6 @@
 /**
- * The venues on a network that is no network: no socket, timer, wall clock or random number is used, and two runs of one
- * seed send the same.
+ * The venues on a simulated network: no socket, timer, wall clock or random number is used, and two runs with the same
+ * seed send the same frames.
  */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * How the sandbox is reached. Everything that listens is an `Endpoint`, a pure answer to requests and sockets; `Listen`
- * puts it somewhere: on a loopback port, or on the simulated network of a test.
+ * How the sandbox is reached. Everything that listens is an `Endpoint`, which answers requests and sockets without
+ * knowing the network. `Listen` puts it on a loopback port or on the simulated network of a test.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -13,7 +13,7 @@ export interface RestRequest {
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  /** Read of a POST only. */
+  /** Read only for POST. */
   readonly body: string
 }
 
@@ -34,11 +34,11 @@ export type UpgradeDecision =
   | { readonly refuse: string }
   | { accept(socket: ServerSocket): void }
 
-/** One end of a WebSocket, as far as the sandbox uses it: that of `ws` is one. It never answers pings by itself. */
+/** One end of a WebSocket, as far as the sandbox uses it; a socket of `ws` fits. It never answers pings by itself. */
 export interface ServerSocket {
   readonly readyState: number
   readonly bufferedAmount: number
-  /** Text as a text frame, bytes as a binary one. */
+  /** Sends text as a text frame and bytes as a binary one. */
   send(data: string | Buffer): void
   ping(data?: string): void
   pong(data?: Buffer): void
@@ -50,13 +50,13 @@ export interface ServerSocket {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** `readyState` of a socket that takes frames. */
+/** The `readyState` of a socket that accepts frames. */
 export const SOCKET_OPEN = 1
 
 export interface Endpoint {
-  /** `cut` resets the connection, and so does whatever is thrown; `hang` never answers. */
+  /** `cut` resets the connection, and so does any thrown error; `hang` never answers. */
   answer(request: RestRequest): Promise<RestAnswer | 'cut' | 'hang'>
-  /** Without it upgrades are cut. */
+  /** If omitted, upgrades are cut. */
   upgrade?(request: UpgradeRequest): UpgradeDecision
   /** A socket that sends a longer message is closed. */
   readonly maxMessageBytes?: number
@@ -68,7 +68,7 @@ interface Listener {
   close(): Promise<void>
 }
 
-/** Port 0: any free one. */
+/** Port 0 means any free port. */
 export type Listen = (endpoint: Endpoint, port: number) => Promise<Listener>
 
 const MAX_MESSAGE_BYTES = 262_144
@@ -120,7 +120,10 @@ async function serve(endpoint: Endpoint, incoming: IncomingMessage, response: Se
   response.end(answer.body)
 }
 
-/** The frames of one tick leave together, after those of all sockets were made: many frames, few packets. */
+/**
+ * The frames of one tick leave together, after the frames of all sockets were built, so that many frames take few
+ * packets.
+ */
 class LoopbackSocket implements ServerSocket {
   readonly #ws: WebSocket
   readonly #wire: Duplex

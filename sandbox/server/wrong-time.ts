@@ -1,9 +1,9 @@
-/** A message that can be read, with times that are wrong by an offset: what a venue sends by mistake. */
+/** Turns a message into one that is readable but whose times are wrong by an offset, like a venue's mistake. */
 const DAY_MS = 86_400_000
 const MILLIS = /(?<=[:"[,])1[4-9]\d{11}(?=[",\]}])/g
 const SECONDS = /(?<="ts":)1[4-9]\d{8}(?=[,}])/g
 
-/** undefined for a text without a time. */
+/** Undefined for a text without a time. */
 export function wrongTime(text: string, offsetMs = DAY_MS): string | undefined {
   const moved = text
     .replace(MILLIS, (found) => String(Number(found) + offsetMs))

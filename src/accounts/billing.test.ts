@@ -1,4 +1,4 @@
-/** Signed sample events in Stripe's format, hand-written, against the real store. */
+/** Hand-written, signed sample events in Stripe's format, against the real store. */
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

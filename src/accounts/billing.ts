@@ -7,33 +7,33 @@ import { BusyError } from './hash-queue.ts'
 import { OVERDUE } from './overdue.ts'
 
 /**
- * Events of the payment provider, in Stripe's format, applied to accounts:
+ * Applies events of the payment provider, in Stripe's format, to accounts:
  *
- *   active, trialing            → the plan of the price; an account paused for payment goes on
+ *   active, trialing            → the plan of the price; an account paused for payment is resumed
  *   past_due, unpaid            → paused (payment past due)
- *   canceled, incomplete_expired, paused → the free plan; an account paused for payment goes on
+ *   canceled, incomplete_expired, paused → the free plan; an account paused for payment is resumed
  *   incomplete                  → nothing yet
  *
- * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the
- * subscription, and by the customer from then on. A pause by the operator is not the provider's to end; when the
- * operator ends it, an account whose payment is past due by then is paused for that (see overdue.ts).
+ * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the subscription, and from
+ * then on by the customer. The provider cannot end a pause by the operator; when the operator ends it and the payment
+ * is past due, the account stays paused for that reason (see overdue.ts).
  *
- * One customer pays for an account: while it does, another customer's checkout or subscription changes nothing
- * there, and it cannot be moved to another account. Of several subscriptions of the customer the one that was
- * active last decides; the end of another one is not the end of the plan.
+ * Only one customer pays for an account. While it does, the checkout or subscription of another customer changes
+ * nothing there, and the paying customer cannot be moved to another account. If the customer has several subscriptions,
+ * the one that was active last decides; the end of another one does not end the plan.
  *
- * Events have whole seconds only. Of those of one second, the beginning of a subscription is older than any other
- * status of it, and its end is newer.
+ * Events have a resolution of whole seconds. Within one second, the creation of a subscription counts as older than any
+ * other status of it, and its end as newer.
  *
- * The provider promises no order: a subscription of a customer whose checkout has not arrived yet is refused
- * and not noted, so that it is sent again. A customer whose checkout does not arrive within a day is not ours.
+ * The provider guarantees no order. A subscription of a customer whose checkout has not arrived yet is rejected and not
+ * recorded, so that it is sent again; after a day without a checkout, the customer's events are ignored.
  */
 export interface Billing {
-  /** The provider's customer of an account, where one is known. */
+  /** The provider's customer of each account, if known. */
   customers(): Promise<ReadonlyMap<string, string>>
   /**
-   * Rejects with `SignatureError`, or with `AccountsError` or `BusyError` for what is to be sent again; what is not for
-   * us is ignored.
+   * Rejects with `SignatureError`, or with `AccountsError` or `BusyError` for events that should be sent again. Events
+   * that do not concern us are ignored.
    */
   receive(body: Buffer, signature: string | undefined): Promise<BillingOutcome>
 }
@@ -138,10 +138,10 @@ export function createBilling(deps: {
     if (isOther && known.subscription !== '' && !ACTIVE.includes(status)) {
       return { applied: false, reason: `the subscription ${known.subscription} decides` }
     }
-    // Before the link: an event that is refused must not decide from then on.
+    // Determined before the link is written, because a rejected event must not become the newest one.
     const plan = ACTIVE.includes(status) ? planOf(pricesOf(subscription)) : undefined
     const linkedAtMs = known?.linkedAtMs ?? clock.now()
-    // First, because another process may have had a newer event meanwhile.
+    // Written first, because another process may have applied a newer event in the meantime.
     const isNewest = await store.linkBilling({
       customer,
       accountId,
@@ -162,7 +162,7 @@ export function createBilling(deps: {
     return plan
   }
 
-  /** Another process may have applied a newer status just before this one applied its older one. */
+  /** Another process may have applied a newer status just before this one applied an older one. */
   async function applyNewer(customer: string, accountId: string, appliedAtMs: number): Promise<void> {
     for (let atMs = appliedAtMs, times = 0; times < MAX_NEWER; times++) {
       const link = await store.findBilling(customer)
@@ -200,7 +200,7 @@ export function createBilling(deps: {
 
   return {
     async customers() {
-      // The one that pays comes last, and therefore wins.
+      // The paying customer comes last, so it replaces the others in the map.
       const links = (await store.listBilling()).sort((a, b) => Number(pays(a)) - Number(pays(b)))
       return new Map(links.map(({ accountId, customer }) => [accountId, customer]))
     },
@@ -208,7 +208,7 @@ export function createBilling(deps: {
       checkSignature(body, signature, deps.secret, clock.now())
       if (waiting >= MAX_WAITING) throw new BusyError('Too many events wait. Send it again in a moment.')
       waiting++
-      // One after the other: who pays is read and written in several steps.
+      // Events are handled one after another, because who pays is read and written in several steps.
       const next = last.then(() => handle(body)).finally(() => waiting--)
       last = next.catch(() => undefined)
       return next
@@ -231,7 +231,7 @@ export function createBilling(deps: {
 
 const outdated: BillingOutcome = { applied: false, reason: 'a newer event was applied already' }
 
-/** The same status again is no older: its event may be here once more because it could not be applied. */
+/** The same status again is not older, because its event may be delivered again after it could not be applied. */
 function isOlder(
   { type, atMs, id, status }: { type: string; atMs: number; id: string; status: string },
   known: BillingLink,
@@ -264,7 +264,7 @@ function readEvent(body: Buffer): StripeEvent {
       return { id, type, created, data }
     }
   } catch {
-    // Reported below: to the sender it makes no difference whether it is no JSON or no event.
+    // Reported below: for the sender, invalid JSON and a body that is no event are the same.
   }
   throw new AccountsError('The body is not an event.')
 }

@@ -9,7 +9,7 @@ function openBudget() {
   const budget = new Budget({
     ...{ id: 'a/test', accountId: 'a', initialLimit: 1_000, billingDay: 1, nowMs: START_MS },
   })
-  /** What the store answers to the request that is under way. */
+  /** The store's answer to the request in flight. */
   const grant = (granted: number, used: number, sentAtMs = START_MS) =>
     budget.granted(
       {

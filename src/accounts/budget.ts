@@ -1,11 +1,13 @@
 import { type BillingPeriod, billingPeriod } from '../core/billing-period.ts'
 import type { BudgetSpec, CreditLeaseGrant, CreditLeaseRequest } from '../store/accounts.ts'
 
-/** The store ends a lease after 3 s; this side stops using it earlier, even after the event loop was blocked. */
+/**
+ * The store ends a lease after 3 s. This side stops using it earlier, so that a blocked event loop cannot exceed it.
+ */
 const LEASE_VALID_MS = 2_000
 
 /**
- * One budget as this process sees it: what the store last reported (`limit`, `used`), what was spent since
+ * One budget as this process sees it: what the store last reported (`limit`, `used`), what was spent since then
  * (`unsettled`), and the lease, the part that may be spent without asking.
  *
  *   no lease ──grant──▶ leased ──spend──▶ leased … ──renewed with every settlement──▶ leased
@@ -64,7 +66,7 @@ export class Budget {
     return Math.max(0, this.#limit - this.used)
   }
 
-  /** A new period starts with nothing spent; requests in flight still belong to the old one. */
+  /** A new period starts with nothing spent; requests in flight still belong to the old period. */
   roll(nowMs: number): void {
     if (nowMs < this.#period.endMs && nowMs >= this.#period.startMs) return
     this.#period = billingPeriod(nowMs, this.billingDay)
@@ -116,8 +118,8 @@ export class Budget {
   }
 
   /**
-   * The store refuses writes and gives no leases: until it does again, each of the processes may spend its part of
-   * what the store says is left.
+   * For a store that refuses writes and so grants no leases: until it does again, each process may spend its part of
+   * what the store reports as left.
    */
   takePart(
     state: { limit: number; used: number } | undefined,
@@ -131,16 +133,16 @@ export class Budget {
     this.lastReadMs = sentAtMs
   }
 
-  /** The round trip failed: what was to be settled still is. */
+  /** The round trip failed, so the unsettled credits stay unsettled. */
   failed(): void {
     this.#inFlight = false
     this.#settling = 0
   }
 
   /**
-   * Without a lease only the store knows the balance; this takes it over. While a settlement is in flight the
-   * store may already count what `unsettled` counts too; then its answer is awaited instead. What was read before a
-   * settlement and arrives after it is older than what that has brought.
+   * Takes over the balance from the store, which alone knows it while nothing is leased. During a settlement the store
+   * may already count credits that are also in `unsettled`, so the settlement's answer is awaited instead. A read that
+   * began before a settlement and arrives after it is outdated and ignored.
    */
   read(state: { limit: number; used: number } | undefined, nowMs: number): void {
     if (this.#inFlight || this.leased || nowMs < this.lastReadMs) return

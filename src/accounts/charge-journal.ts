@@ -1,12 +1,13 @@
 /**
- * Charges that are not written yet. Those of one key for one endpoint are one entry of the ledger, which grows until it is
- * taken to be written. From then on it stays as it is: after an unclear failure it is written again under the same id.
+ * Charges that are not written yet. Charges of one key for one endpoint form one entry of the ledger, which grows until
+ * it is taken for writing. From then on it does not change, so that after an unclear failure it can be written again
+ * under the same id.
  */
 import { DAY_MS } from '../core/time.ts'
 import type { BudgetSpec, LedgerEntry } from '../store/accounts.ts'
 import type { Charge, Payer } from './charge.ts'
 
-/** A row of the ledger stays small. */
+/** Keeps a row of the ledger small. */
 const MAX_CHARGES_PER_ENTRY = 500
 
 interface GrowingEntry extends LedgerEntry {
@@ -48,7 +49,7 @@ export class ChargeJournal {
     if (name !== undefined) this.#growing.set(name, entry)
   }
 
-  /** Everything, to be written. */
+  /** Removes and returns all entries, to be written. */
   take(): readonly LedgerEntry[] {
     const entries = this.#entries
     this.#entries = []
@@ -57,7 +58,7 @@ export class ChargeJournal {
     return entries
   }
 
-  /** It may be written already. */
+  /** For entries whose write failed, although the store may have written them. */
   putBack(entries: readonly LedgerEntry[]): void {
     this.#entries = [...entries, ...this.#entries]
     this.#charges += chargesIn(entries)
@@ -68,7 +69,7 @@ export function chargesIn(entries: readonly LedgerEntry[]): number {
   return entries.reduce((sum, { charges }) => sum + charges.length, 0)
 }
 
-/** Charges of the same name are of the same key, endpoint, day and periods. */
+/** Charges with the same name have the same key, endpoint, day and budget periods. */
 function nameOf(payer: Payer, endpoint: string, atMs: number, budgets: readonly BudgetSpec[]): string {
   const { accountId, environment, keyId } = payer
   let name = `${Math.floor(atMs / DAY_MS)} ${keyId} ${accountId} ${environment} ${endpoint}`

@@ -1,15 +1,15 @@
-/** Attempts by name within a window: in the memory of this process, or in a store that all processes share. */
+/** Counts attempts by name within a window, in the memory of this process or in a store that all processes share. */
 import { hash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import { Lru } from '../kit/lru.ts'
 import type { AttemptCounts } from '../store/attempt-counts.ts'
 
-/** The counts of one kind of names. */
+/** Gives the counts for one kind of names. */
 export type AttemptCounter = (kind: string) => AttemptCounts
 
 const MAX_REMEMBERED = 50_000
 
-/** A flood of new names evicts names that are not in use, of their own kind only. */
+/** A flood of new names evicts only idle names of the same kind. */
 export function attemptsInMemory(clock: Clock): AttemptCounter {
   return () => {
     const known = new Lru<string, { count: number; sinceMs: number }>({ maxEntries: MAX_REMEMBERED })
@@ -39,7 +39,7 @@ export function attemptsInMemory(clock: Clock): AttemptCounter {
   }
 }
 
-/** Names are stored as hashes: they are e-mails and addresses of people, some of whom have no account here. */
+/** Names are stored as hashes, because they are e-mails and addresses of people, some of whom have no account here. */
 export function attemptsInStore(store: AttemptCounts): AttemptCounter {
   return (kind) => {
     const hashed = (names: readonly string[]) =>

@@ -3,45 +3,46 @@ import type { Logger } from '../kit/log.ts'
 import type { OwnCount, SharedCounts } from '../store/shared-counts.ts'
 
 /**
- * Exchanges counts with the other processes on a store, ten times a second while they are used. In between, and before
- * the first exchange, a process knows only its own: a limit may be exceeded up to limit × processes for that moment.
+ * Exchanges counts with the other processes on a store, ten times a second while they are used. Between exchanges, and
+ * before the first, a process knows only its own counts, so for that moment a limit may be exceeded up to limit ×
+ * processes.
  */
 const EXCHANGE_MS = 100
-/** Without requests, so that the others know how many processes share, and what is held here. */
+/** Interval without requests, so that the others still know how many processes share limits and what is held here. */
 const IDLE_EXCHANGE_MS = 1_000
-/** Without an exchange for this long, the counts of the others are out of date. */
+/** Without an exchange for this long, the counts of the others are outdated. */
 const MAX_AGE_MS = 2_000
-/** Something is exchanged every time for this long after its last use. */
+/** A count takes part in every exchange for this long after its last use. */
 const ACTIVE_MS = 2_000
-/** Of one exchange; the rest comes with the next. */
+/** Maximum number of items per exchange; the rest follows with the next. */
 const MAX_EXCHANGED = 1_000
-/** The clocks of process and store are compared with every exchange; less than this is the way of the answer. */
+/** The clocks of process and store are compared with every exchange; smaller differences come from network latency. */
 const MIN_CLOCK_STEP_MS = 50
 
 export interface Exchanged {
   own(storeMs: number): readonly OwnCount[]
   learn(count: OwnCount, others: number): void
-  /** Something is counted that has no end in time: it is exchanged although nobody asks for it. */
+  /** Whether something without an end in time is counted, which is exchanged even if nobody asks for it. */
   readonly isHeld: boolean
-  /** It is not exchanged any more: its last use was too long ago. */
+  /** Called when the item is no longer exchanged because its last use was too long ago. */
   dropped?(): void
 }
 
 export interface CountExchange {
-  /** Something was asked for or has changed. */
+  /** Notes that the item was asked for or has changed. */
   use(item: Exchanged): void
-  /** The part of a limit that may be used without the others' counts; undefined while they are known. */
+  /** The part of a limit that may be used without knowing the others' counts; undefined while they are known. */
   partOf(limit: number): number | undefined
-  /** How many processes there were when they were last seen. */
+  /** The number of processes at the last exchange. */
   readonly processes: number
-  /** The store's clock. */
+  /** The time of the store's clock. */
   storeMs(nowMs: number): number
   close(): void
 }
 
 const nameOf = ({ name, windowStartMs }: OwnCount) => `${name} ${windowStartMs}`
 
-/** After a change of its plan, an account is counted by two for a moment: the store takes one count of a name. */
+/** After a change of its plan, an account briefly has two counters, but the store takes only one count per name. */
 function summed(counts: readonly OwnCount[]): OwnCount[] {
   const sums = new Map<string, OwnCount>()
   for (const each of counts) {
@@ -60,14 +61,14 @@ function summed(counts: readonly OwnCount[]): OwnCount[] {
 
 export function exchangeCounts(deps: {
   store: SharedCounts
-  /** Names this run of this process. */
+  /** Identifies this run of this process. */
   holder: string
   clock: Clock
   log: Logger
 }): CountExchange {
   const { store, holder, clock, log } = deps
   const items = new Map<Exchanged, { usedAtMs: number; sentAtMs: number }>()
-  /** Of the store's clock to ours. */
+  /** How far the store's clock is ahead of ours. */
   let aheadMs = 0
   let processes = 1
   let exchangedAtMs = elapsedMs(clock)
@@ -86,7 +87,7 @@ export function exchangeCounts(deps: {
         next.push(item)
       }
     }
-    // To the end: where there are more than one exchange takes, all have their turn.
+    // Moved to the end, so that all items get their turn even if there are more than one exchange takes.
     for (const item of next) {
       const times = items.get(item)
       if (times === undefined) continue

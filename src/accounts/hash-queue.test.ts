@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHashQueue, type HashCaller } from './hash-queue.ts'
 
-/** Work that takes a turn of the loop, and how much of it runs at a time. */
+/** Work that takes one turn of the event loop, and a record of how much of it runs at a time. */
 function createRig() {
   const queue = createHashQueue()
   const order: string[] = []

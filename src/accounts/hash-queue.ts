@@ -2,21 +2,21 @@ import { ActiveCounts } from '../kit/active-counts.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 
 /**
- * The queue in front of the password hash: few run at a time, because each takes 19 MiB and a core for a moment.
- * Known callers wait for at most as many unknown ones as known ones, and are never refused because of them; one
+ * The queue in front of the password hash. Few run at a time, because each takes 19 MiB and a core for a moment. A
+ * known caller waits for at most as many unknown callers as known ones, and is never refused because of them; one
  * address cannot fill the queue for all others.
  */
 const MAX_RUNNING = 2
 const MAX_WAITING = { known: 64, other: 128 }
 const MAX_WAITING_PER_ADDRESS = 4
 
-/** For whom a hash is computed: from which address, and whether device or session are known. */
+/** For whom a hash is computed: the address, and whether the device or session is known. */
 export interface HashCaller {
   readonly address: string
   readonly known: boolean
 }
 
-/** Its message is for the caller. */
+/** The message is for the caller. */
 export class BusyError extends Error {
   override readonly name = 'BusyError'
 }
@@ -31,7 +31,7 @@ export function createHashQueue(): HashQueue {
   let running = 0
   let lastLine: keyof typeof waiting = 'other'
 
-  /** The lines take turns, so that known callers who keep coming do not keep everybody else out. */
+  /** The two lines take turns, so that a steady flow of known callers does not keep everybody else out. */
   function takeNext(): (() => void) | undefined {
     const other = lastLine === 'known' ? 'other' : 'known'
     if (waiting[other].length > 0) lastLine = other
@@ -50,7 +50,7 @@ export function createHashQueue(): HashQueue {
 
   return async (caller, work) => {
     if (running < MAX_RUNNING) running++
-    // The one that ends hands its place on.
+    // A call that ends hands its slot over to the next.
     else await wait(caller)
     try {
       return await work()

@@ -15,7 +15,7 @@ const scopeOf = (key: string) => ({
 })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A store that answers only when it is told to. */
+/** A store that answers only when the test says so. */
 function hangingStore() {
   const clock = manualClock(0)
   const claims: { id: string; answer: (claim: IdempotencyClaim) => void }[] = []
@@ -40,7 +40,7 @@ test('a store that hangs: callers are told, no more claims are queued, a late cl
   claims[0]?.answer({ state: 'fresh', claim: 7 })
   await turn()
   assert.deepEqual(released, [{ id: claims[0]?.id, claim: 7 }])
-  // It answers again: so do we.
+  // The store answers again, so claims succeed again.
   const third = idempotency.begin(scopeOf('third'))
   claims[1]?.answer({ state: 'fresh', claim: 8 })
   assert.deepEqual(await third, { held: { id: claims[1]?.id, claim: 8 } })

@@ -9,25 +9,25 @@ import type { AccountsStore, HeldClaim, IdempotencyClaim, StoredReply } from '..
 import { inTime, STORE_PATIENCE_MS } from './store-patience.ts'
 
 /**
- * The same key with the same body gives the first answer again, for a day, whatever happens to the network. An
- * answer may carry a secret that is shown once, so it is stored sealed.
+ * A repeated key with the same body gets the first answer again, for a day, whatever happens to the network. An answer
+ * may contain a secret that is shown only once, so it is stored encrypted.
  */
 export const REMEMBERED_MS = 24 * 3_600_000
-/** A claim of a process that died is free again after this time. That of a request that runs is extended. */
+/** The claim of a process that died is free again after this time. The claim of a running request is extended. */
 const CLAIM_MS = 60_000
 const EXTEND_MS = CLAIM_MS / 3
-/** Marks a sealed body. */
+/** Marks an encrypted body. */
 const SEALED = 'sealed:'
-/** A longer answer is not stored, only that there was one. */
+/** A longer answer is not stored, only the fact that there was one. */
 const MAX_REPLY_BYTES = 65_536
 /**
- * What may be stored for one account, per request a second that its plan allows: free 50,000 entries and 20 MiB,
- * business ten times that.
+ * What may be stored for one account, per request per second that its plan allows: 50,000 entries and 20 MiB on the
+ * free plan, ten times that on the business plan.
  */
 const MAX_ENTRIES_PER_RATE = 10_000
 const MAX_BYTES_PER_RATE = 4 * 1024 * 1024
 const RETRY_AFTER_S = 60
-/** While the store is away, the end of a claim is written later, as long as the claim lasts. */
+/** While the store is unavailable, the end of a claim is retried at this interval, as long as the claim lasts. */
 const WRITE_AGAIN_MS = 500
 const MAX_WRITTEN_LATER = 10_000
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/
@@ -38,13 +38,13 @@ interface FinishedReply {
   readonly status: number
   readonly headers: StoredReply['headers']
   readonly bytes: number
-  /** Requested only where it is stored. */
+  /** Called only if the body is stored. */
   readonly body: () => string
 }
 
 export interface IdempotencyScope {
   accountId: string
-  /** Whose key it is within the account: the environments are apart. */
+  /** The same key in the other environment is a different key. */
   environment: Environment
   plan: Plan
   route: string
@@ -52,7 +52,7 @@ export interface IdempotencyScope {
   body: Buffer
 }
 
-/** A name of the request that a repetition has, too. */
+/** An id for the request that is the same when it is repeated. */
 export function keyedRequest({
   accountId,
   environment,
@@ -65,12 +65,12 @@ export function keyedRequest({
 export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; clock: Clock }) {
   const { store, box, clock } = deps
   let writtenLater = 0
-  /** Claims that the store has not answered yet, the oldest first. */
+  /** Claims that the store has not answered yet, oldest first. */
   const asked = new Set<{ readonly sinceMs: number }>()
 
   /**
-   * Behind a store that is too slow no more claims are put: each would wait for all before it. One that is answered
-   * after its caller has left is given back.
+   * Refuses new claims while the store is too slow, because each would wait for all before it. A claim that is answered
+   * after its caller has left is released.
    */
   async function claimInTime(claim: Parameters<AccountsStore['claimIdempotency']>[0]) {
     const sinceMs = elapsedMs(clock)
@@ -85,7 +85,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       if (hasLeft && answer.state === 'fresh')
         await store.releaseIdempotency({ id: claim.id, claim: answer.claim })
     }
-    // Otherwise it runs out.
+    // If the release fails, the claim expires.
     call.then(giveBack).catch(() => {})
     return inTime(clock, call).catch((error: unknown) => {
       hasLeft = true
@@ -116,7 +116,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
 
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
   return {
-    /** The stored answer, or the claim that the caller now holds and has to settle. */
+    /** The stored answer, or the claim that the caller now holds and must finish or release. */
     async begin(
       scope: IdempotencyScope,
     ): Promise<{ readonly stored: StoredReply } | { readonly stored?: never; readonly held: HeldClaim }> {
@@ -147,17 +147,21 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       }
       return { held: { id, claim: claim.claim } }
     },
-    /** Extends the claim while its request runs, which may take longer than a claim. The function ends that. */
+    /**
+     * Extends the claim while its request runs, which may take longer than a claim lasts. The returned function stops
+     * it.
+     */
     keep(held: HeldClaim): () => void {
       return runEvery(clock, EXTEND_MS, () => {
-        // Where the store does not take it, there are further times before the claim runs out.
+        // If one extension fails, there are further ones before the claim expires.
         store.extendIdempotency(held, CLAIM_MS).catch(() => {})
       })
     },
     /**
-     * Stores the answer, or why it cannot be repeated: in both cases the request does not run a second time. Resolves
-     * when it is written, or when the caller should wait no longer.
-     * @param onLost it was carried out and charged, but the claim stays until it runs out
+     * Stores the answer, or why it cannot be repeated; either way the request does not run a second time. Resolves when
+     * that is written, or when the caller should no longer wait.
+     * @param onLost called if nothing could be written: the request was carried out and charged, but the claim stays
+     * until it expires
      */
     async finish(
       held: HeldClaim,
@@ -173,7 +177,7 @@ export function createIdempotency(deps: { store: AccountsStore; box: SecretBox; 
       const written = write(() => store.finishIdempotency(held, reply, maxBytes)).catch(onLost)
       await inTime(clock, written).catch(() => {})
     },
-    /** Resolves when it is written, or when the caller should wait no longer. */
+    /** Resolves when the release is written, or when the caller should no longer wait. */
     async release(held: HeldClaim): Promise<void> {
       const written = write(() => store.releaseIdempotency(held))
       await inTime(clock, written).catch((error: unknown) => {

@@ -20,7 +20,7 @@ test('a key whose account changes while it is read is read again by the next req
   let isRevoking = true
   const slow: AccountsStore = {
     ...store,
-    // The key is revoked, and this process is told so, before the answer of the store is here.
+    // The key is revoked, and this process is notified, before the store's answer arrives.
     async findKey(hash) {
       const found = await store.findKey(hash)
       if (isRevoking) {

@@ -29,14 +29,14 @@ export type KeyVerdict =
   | { ok: false; reason: 'malformed' | 'unknown'; message: string }
 
 const CACHED_KEYS = 20_000
-/** In place of a key's id where the dashboard acts for an account. */
+/** Stands for a key's id when the dashboard acts for an account. */
 export const VIEWER_KEY = 'dashboard'
 
 export function hashKey(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** Finds keys, first in memory. What any process changes is dropped here within a moment. */
+/** Finds keys, first in memory. When any process changes an account, its keys are dropped here within a moment. */
 export class KeyRing {
   readonly #store: AccountsStore
   readonly #plans: PlanBook
@@ -45,10 +45,10 @@ export class KeyRing {
   readonly #known = new Lru<string, Credential>({ maxEntries: CACHED_KEYS })
   readonly #textsOf = new Map<string, Set<string>>()
   readonly #rates = new Map<string, RateWindow>()
-  /** How many times something was dropped: what is read meanwhile may be out of date already. */
+  /** How many times keys were dropped; a read that overlaps a drop may be outdated. */
   #drops = 0
 
-  /** @param deps.sharing given where several processes serve the same accounts */
+  /** @param deps.sharing given if several processes serve the same accounts */
   constructor(deps: {
     store: AccountsStore
     plans: PlanBook
@@ -61,7 +61,7 @@ export class KeyRing {
     this.#sharing = deps.sharing
   }
 
-  /** The key if it is known here already; the fast path of every request but the first. */
+  /** The key if it is already in memory: the fast path of every request but the first. */
   known(text: string): Credential | undefined {
     return this.#known.get(text)
   }
@@ -75,7 +75,7 @@ export class KeyRing {
     const found = await this.#store.findKey(hashKey(text))
     if (found === undefined) return { ok: false, reason: 'unknown', message: 'The API key is not known.' }
     const credential = this.#build(found.key, found.account)
-    // The store may have read it before the change and answered after the message about it.
+    // The store may have read the key before the change and answered after the notification about it.
     if (drops !== this.#drops) return { ok: true, credential }
     this.#known.set(text, credential)
     const texts = this.#textsOf.get(credential.accountId) ?? new Set()
@@ -85,8 +85,8 @@ export class KeyRing {
   }
 
   /**
-   * An account holder in the dashboard: the plan's rules apply, but there is no key, and the rate is counted apart
-   * from that of the keys.
+   * For an account holder in the dashboard: the plan's rules apply, but there is no key, and the rate is counted
+   * separately from that of the keys.
    */
   async viewer(accountId: string, environment: Environment): Promise<Credential | undefined> {
     const account = await this.#store.getAccount(accountId)
@@ -148,7 +148,7 @@ export class KeyRing {
     }
   }
 
-  /** Rate is counted per account and environment, over all its keys. */
+  /** The rate is counted per account and environment, over all its keys. */
   #rate(owner: string, environment: Environment, plan: Plan): RateWindow {
     const name = `${owner}/${environment}`
     const known = this.#rates.get(name)

@@ -11,14 +11,14 @@ export type Notices = ReturnType<typeof createNotices>
 export type NoticeInput = Omit<NoticeRecord, 'id' | 'updatedAtMs'>
 
 export const NOTICE_LENGTH = { title: 120, text: 2_000 }
-/** How long an ended one is listed. */
+/** How long a notice is listed after its end. */
 const LISTED_MS = 90 * DAY_MS
 const MAX_LISTED = 200
 /** How early planned maintenance is announced. */
 const ANNOUNCED_MS = 7 * DAY_MS
 const MAX_ANNOUNCED = 3
 
-/** What the operator tells customers: incidents and maintenance. */
+/** The operator's notices to customers: incidents and maintenance. */
 export function createNotices(deps: { store: NoticesStore; clock: Clock; randomBytes: RandomBytes }) {
   const { store, clock, randomBytes } = deps
   const list = () => store.listNotices({ endAfterMs: clock.now() - LISTED_MS, limit: MAX_LISTED })
@@ -33,9 +33,9 @@ export function createNotices(deps: { store: NoticesStore; clock: Clock; randomB
     return notice
   }
   return {
-    /** Latest start first: what is planned, what goes on, and what ended in the last 90 days. */
+    /** Planned, ongoing, and ended in the last 90 days; latest start first. */
     list,
-    /** What a customer should know now: maintenance of the coming days, and what has not ended. */
+    /** What a customer should know now: maintenance of the coming days, and whatever has begun and not ended. */
     async current(): Promise<NoticeRecord[]> {
       const nowMs = clock.now()
       const listed = await store.listNotices({ endAfterMs: nowMs, limit: MAX_LISTED })

@@ -1,6 +1,6 @@
 import type { BillingStore } from '../store/billing.ts'
 
-/** Statuses of a subscription whose payment the provider waits for. */
+/** Statuses of a subscription for which the provider is waiting for a payment. */
 export const OVERDUE: readonly string[] = ['past_due', 'unpaid']
 
 export async function isOverdue(

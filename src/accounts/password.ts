@@ -4,14 +4,14 @@ import { AccountsError } from './accounts.ts'
 import { createHashQueue, type HashCaller } from './hash-queue.ts'
 
 /**
- * argon2id, stored as `argon2id$memory$passes$parallelism$salt$tag`, so that stronger settings can come
- * later without making old hashes unreadable.
+ * argon2id, stored as `argon2id$memory$passes$parallelism$salt$tag`, so that stronger settings can be introduced later
+ * without making old hashes unreadable.
  */
 const SETTINGS = { memory: 19_456, passes: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 
-/** In place of the hash of a user who was invited and has not chosen a password yet: no password fits. */
+/** Stored instead of a hash for an invited user without a password yet; no password matches it. */
 export const NO_PASSWORD = 'none'
 
 export const PASSWORD_LENGTH = { least: 10, most: 256 }
@@ -44,7 +44,7 @@ export function createPasswords() {
       const parts = [memory, passes, parallelism, salt.toString('base64url'), tag.toString('base64url')]
       return `argon2id$${parts.join('$')}`
     },
-    /** Takes as long for an unknown user (undefined) or one without a password as for a wrong one. */
+    /** Takes as long for an unknown user (undefined) or a user without a password as for a wrong password. */
     async verify(password: string, stored: string | undefined, caller = OURSELVES) {
       const known = stored === undefined || stored === NO_PASSWORD ? undefined : parse(stored)
       const { salt, settings, tag } = known ?? nobody

@@ -1,14 +1,14 @@
 /**
- * Reads the operator's plans file. Checked by hand: every command reads it, and the schema library alone takes longer
- * to load than most commands run.
+ * Reads the operator's plans file. It is checked by hand, because every command reads it and the schema library alone
+ * takes longer to load than most commands run.
  */
 import { CANDLE_INTERVALS, type CandleInterval } from '../core/interval.ts'
 import { HISTORIES, type History, type Plan, TIERS, type Tier } from '../core/plan.ts'
 
-/** One plan of the file: every field may be left out where `extends` (or the plan's own name) gives it. */
+/** One plan of the file. Any field may be omitted if `extends` (or the built-in plan of the same name) provides it. */
 export type PlanFileEntry = Partial<Omit<Plan, 'name' | 'historyDays'>> & {
   readonly name: string
-  /** The plan that gives every value that is not stated. */
+  /** The plan that provides every value that is not stated. */
   readonly extends?: string
   readonly historyDays?: Partial<Record<History, number | null>>
 }
@@ -17,7 +17,7 @@ export class PlanFileError extends Error {
   override readonly name = 'PlanFileError'
 }
 
-/** Throws what is wrong with a value; `path` says where it is. */
+/** Throws if a value is wrong; `path` is its place in the file. */
 type Check = (path: string, value: unknown) => void
 
 const integer =
@@ -76,7 +76,7 @@ const checkFile = object(
   ['plans'],
 )
 
-/** @param file its parsed content */
+/** @param file the parsed content */
 export function readPlanFile(file: unknown): readonly PlanFileEntry[] {
   checkFile('', file)
   return (file as { plans: PlanFileEntry[] }).plans

@@ -1,14 +1,14 @@
 import { BUILT_IN_PLANS, type Plan } from '../core/plan.ts'
 import { type PlanFileEntry, PlanFileError, readPlanFile } from './plan-file.ts'
 
-/** The plans of this service: the three built-in ones, changed or joined by an operator's plans file. */
+/** The plans of this service: the three built-in ones, as changed and extended by the operator's plans file. */
 export interface PlanBook {
   get(name: string): Plan
   find(name: string): Plan | undefined
   list(): readonly Plan[]
 }
 
-/** @param file the parsed content of the operator's plans file, undefined where there is none */
+/** @param file the parsed content of the operator's plans file, undefined if there is none */
 export function planBook(file?: unknown): PlanBook {
   const plans = new Map<string, Plan>(BUILT_IN_PLANS.map((plan) => [plan.name, plan]))
   const entries: readonly PlanFileEntry[] = file === undefined ? [] : readPlanFile(file)

@@ -29,7 +29,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
         continue
       }
       assert.ok(verdict.retryAfterMs > 0 && verdict.retryAfterMs <= 60_000)
-      // One millisecond before it would be refused, at that moment it passes.
+      // One millisecond earlier it would be refused; at that moment it passes.
       const copy = new RateWindow({ perSecond, perMinute })
       for (const at of passed.filter((time) => time > nowMs - 61_000)) copy.take(at)
       assert.equal(copy.take(nowMs + verdict.retryAfterMs - 1, amount).ok, false)

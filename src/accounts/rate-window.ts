@@ -1,7 +1,7 @@
 /**
- * Two sliding windows over one account's requests: exact over the last second, in one-second steps over the
- * last minute. Sliding, so that no burst across the edge of a fixed window gets twice the rate. Where several processes
- * serve the account, what the others have admitted is taken off, see shared-window.ts.
+ * Two sliding windows over one account's requests: exact over the last second, in one-second steps over the last
+ * minute. They slide so that a burst across the edge of a fixed window cannot get twice the rate. If several processes
+ * serve the account, what the others have admitted is subtracted, see shared-window.ts.
  */
 const SECOND_MS = 1_000
 const MINUTE_BUCKETS = 60
@@ -15,16 +15,16 @@ export interface RateLimits {
 export interface OthersAdmitted {
   inSecond(nowMs: number): number
   inMinute(nowMs: number): number
-  /** This process has admitted something. */
+  /** Notes that this process has admitted requests. */
   count(nowMs: number, amount: number): void
 }
 
 export interface RateState {
-  /** The window nearest to exhaustion. */
+  /** The window that is closest to exhaustion. */
   window: 'second' | 'minute'
   limit: number
   remaining: number
-  /** When that window is wholly free again. */
+  /** When that window is completely free again. */
   resetsAtMs: number
 }
 
@@ -47,7 +47,7 @@ export class RateWindow {
     this.#times = new Float64Array(limits.perSecond)
   }
 
-  /** Counts `amount` requests, or returns in how many milliseconds they would fit. Nothing is counted then. */
+  /** Counts `amount` requests, or counts nothing and returns in how many milliseconds they would fit. */
   take(nowMs: number, amount = 1): { ok: true } | { ok: false; retryAfterMs: number } {
     this.#expire(nowMs)
     const waitMs = Math.max(this.#secondWait(nowMs, amount), this.#minuteWait(nowMs, amount))
@@ -100,7 +100,7 @@ export class RateWindow {
   }
 
   #expire(nowMs: number): void {
-    // The machine's clock was set back: what was counted is in the future and would never expire.
+    // The machine's clock was set back: the counted times are in the future and would never expire.
     if (nowMs < this.#lastMs - SECOND_MS) this.#restart()
     while (this.#inSecond > 0 && (this.#times[this.#head] ?? 0) <= nowMs - SECOND_MS) {
       this.#head = (this.#head + 1) % this.perSecond
@@ -133,7 +133,7 @@ export class RateWindow {
   #secondWait(nowMs: number, amount: number): number {
     const excess = this.#inSecond + amount + this.#othersInSecond(nowMs) - this.perSecond
     if (excess <= 0) return 0
-    // It would not help to wait for what this process has admitted.
+    // The requests of this process alone do not free enough when they expire.
     if (excess > this.#inSecond) return SECOND_MS
     const freeing = this.#times[(this.#head + excess - 1) % this.perSecond] ?? nowMs
     return freeing + SECOND_MS - nowMs

@@ -58,7 +58,7 @@ test('what an account has active in one process is taken off its limit in the ot
     assert.equal(active(1).left('acc', LIMIT), 2)
     assert.equal(active(0).left('acc', LIMIT), 2)
     assert.equal(active(0).left('other', LIMIT), LIMIT)
-    // Held for a long time without a change, as a stream is.
+    // Held for a long time without a change, like a stream.
     await pass(20_000)
     active(0).left('acc', LIMIT)
     await pass(200)

@@ -2,10 +2,10 @@ import { ActiveCounts } from '../kit/active-counts.ts'
 import type { OwnCount } from '../store/shared-counts.ts'
 import type { CountExchange, Exchanged } from './exchange-counts.ts'
 
-/** Of a process that has died, nothing counts for longer. */
+/** How long the counts of a process that died still count. */
 const VALID_MS = 3_000
 
-/** What accounts have active in all processes on a store: stream connections, heavy calls. */
+/** What accounts have active in all processes on a store: stream connections and heavy calls. */
 export class SharedActive extends ActiveCounts<string> {
   readonly #kind: string
   readonly #exchange: CountExchange

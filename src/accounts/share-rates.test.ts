@@ -14,15 +14,15 @@ const START_MS = Date.UTC(2026, 2, 14)
 const STEP_MS = 10
 const log = createLogger({ level: 'silent' })
 
-/** Processes with one rate, each flooded with as many requests in a step; what all of them admit in each second. */
+/** Floods several processes that share one rate with requests, and returns what all of them admit in each second. */
 async function flood(options: {
   processes: number
   seconds: number
   perSecond: number
   perMinute: number
-  /** Of one process in one step. */
+  /** Requests per process and step. */
   requests: number
-  /** The store is away from this second on. */
+  /** The store is unavailable from this second on. */
   awayFrom?: number
   startMs?: number
 }): Promise<number[]> {
@@ -64,7 +64,7 @@ test('three flooded processes admit the limit together: at most three times in o
   const admitted = await flood({ processes: 3, seconds: 30, perSecond: limit, perMinute: 6_000, requests: 5 })
   const shown = admitted.join(' ')
   assert.ok(Math.max(...admitted) <= 3 * limit, shown)
-  // The excess of a second is taken from the next ones: it never adds up to more than that of one second.
+  // The excess of a second is subtracted from the following ones, so it never adds up to more than that of one second.
   for (let second = 1; second <= 30; second++)
     assert.ok(sum(admitted.slice(0, second)) <= (second + 2) * limit, `${second} s: ${shown}`)
   assert.ok(sum(admitted) <= 31 * limit, `too many: ${shown}`)
@@ -73,7 +73,7 @@ test('three flooded processes admit the limit together: at most three times in o
 
 test('a minute that one process used up is used up for the others', async () => {
   const admitted = await flood({ processes: 3, seconds: 50, perSecond: 50, perMinute: 300, requests: 2 })
-  // At most what can be admitted between two exchanges is too much.
+  // The excess is at most what can be admitted between two exchanges.
   assert.ok(sum(admitted) <= 300 + 3 * 50, admitted.join(' '))
 })
 
@@ -107,7 +107,7 @@ test('the same holds on PostgreSQL, where the exchange takes its time', {
     return { store, exchange, rate: new RateWindow(limits, shareRates(exchange)('acc_1/test', limits)) }
   })
   try {
-    // The tables are created first.
+    // Creates the tables first.
     await Promise.all(parties.map(({ store }) => store.listHeartbeats()))
     const startMs = Date.now()
     let admitted = 0
@@ -116,7 +116,7 @@ test('the same holds on PostgreSQL, where the exchange takes its time', {
       for (const { rate } of parties) for (let i = 0; i < 5; i++) if (rate.take(Date.now()).ok) admitted++
       await delay(10)
       seconds = (Date.now() - startMs) / 1_000
-      // Windows are whole seconds of the clock: one that has just begun may be used up already.
+      // Windows are whole seconds of the clock, so one that has just begun may already be used up.
       assert.ok(admitted <= (Math.ceil(seconds) + 3) * limits.perSecond, `${admitted} after ${seconds} s`)
     }
     assert.ok(admitted >= 0.7 * seconds * limits.perSecond, `only ${admitted} after ${seconds} s`)

@@ -7,7 +7,7 @@ import { SharedWindow } from './shared-window.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 
-/** What the others have admitted of a rate. */
+/** Gives what other processes have admitted of a rate. */
 export type RateSharing = (name: string, limits: RateLimits) => OthersAdmitted
 
 export function shareRates(exchange: CountExchange): RateSharing {
@@ -49,7 +49,7 @@ class SharedRate implements Exchanged {
         name: `rate ${window.sizeMs} ${this.#name}`,
         windowStartMs: startMs,
         count,
-        // Until no process needs it any more: it slides through the window after its own.
+        // Valid until no process needs it any more: the count also slides through the next window.
         validMs: 3 * window.sizeMs,
         window,
       })),

@@ -1,12 +1,12 @@
 /**
- * The rate of one account over several processes. Every process counts what it admits in windows of the store's clock
- * and learns a moment later what the others have admitted in the same ones.
+ * The rate of one account over several processes. Every process counts what it admits in windows of the store's clock,
+ * and learns a moment later what the others have admitted in the same windows.
  *
- *   held by others = their count in this window + the part of the window before that still slides
+ *   held by others = their count in this window + the part of the previous window that still slides
  *                    + the excess of all earlier windows
  *
- * In the moment before the first exchange every process may admit the whole limit: a window admits at most limit ×
- * processes. What was too much is taken from the windows after it, so that the mean keeps to the limit.
+ * Before the first exchange every process may admit the whole limit, so a window admits at most limit × processes. The
+ * excess is subtracted from the following windows, so that the mean stays within the limit.
  */
 export class SharedWindow {
   readonly sizeMs: number
@@ -16,7 +16,7 @@ export class SharedWindow {
   #others = 0
   #ownBefore = 0
   #othersBefore = 0
-  /** Above the limit in the windows before the last one. */
+  /** Requests above the limit in the windows before the previous one. */
   #excessBefore = 0
 
   constructor(sizeMs: number, limit: number) {
@@ -35,7 +35,7 @@ export class SharedWindow {
     return this.#others + Math.ceil(this.#othersBefore * left) + this.#excess()
   }
 
-  /** This window and the one before it, with what this process has admitted. */
+  /** This window and the previous one, with what this process has admitted. */
   own(atMs: number): { startMs: number; count: number }[] {
     this.#roll(atMs)
     return [
@@ -55,7 +55,8 @@ export class SharedWindow {
 
   #roll(atMs: number): void {
     const startMs = Math.floor(atMs / this.sizeMs) * this.sizeMs
-    // Not back: the difference to the store's clock is measured again and again, and moves a little.
+    // Never moves back by a small step, because the difference to the store's clock is measured repeatedly and varies a
+    // little.
     if (startMs <= this.#startMs && startMs > this.#startMs - 2 * this.sizeMs) return
     const passed = (startMs - this.#startMs) / this.sizeMs
     const excess = this.#excess()
@@ -65,7 +66,7 @@ export class SharedWindow {
       this.#othersBefore = this.#others
     } else {
       const atEnd = Math.max(0, excess + this.#own + this.#others - this.#limit)
-      // A clock that was set back forgets: what was counted lies in the future.
+      // After a clock was set back the excess is dropped, because what was counted lies in the future.
       this.#excessBefore = passed > 1 ? Math.max(0, atEnd - (passed - 2) * this.#limit) : 0
       this.#ownBefore = 0
       this.#othersBefore = 0

@@ -15,7 +15,7 @@ const from = (email: string, address = '192.0.2.1', knownDevice = false): SignIn
 })
 
 function createRig(clock = manualClock(1_000_000), throttle = createSignInThrottle(clock)) {
-  /** Lets time pass until it is answered; gives how long that took, or that it was refused. */
+  /** Advances the clock until the attempt is answered; returns how long that took, or that it was refused. */
   async function waitOf(attempted: Promise<unknown>): Promise<number | 'refused'> {
     const startMs = clock.now()
     let outcome: 'open' | 'done' | 'refused' = 'open'

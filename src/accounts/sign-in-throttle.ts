@@ -5,17 +5,17 @@ import type { AttemptCounts } from '../store/attempt-counts.ts'
 import { type AttemptCounter, attemptsInMemory } from './count-attempts.ts'
 
 /**
- * Slows guesses at passwords without ever locking an owner out. An attempt is counted before anything is
- * computed for it, so that many at once do not bypass it; a success is uncounted.
+ * Slows down password guessing without ever locking an owner out. An attempt is counted before anything is computed for
+ * it, so that many at once do not bypass the limit; a success is uncounted.
  *
- *   sign-in from a device that has signed in with the e-mail before: no wait, for the first wrong passwords
- *   any other: waits by what was counted for its e-mail and for its address (0–3: not at all, then 0.25 s … 10 s).
+ *   sign-in from a device that has signed in with the e-mail before: no wait for the first wrong passwords
+ *   any other: waits by the count of its e-mail and of its address (the first 3 not at all, then 0.25 s … 10 s).
  *     The right password waits as long as a wrong one, and then passes.
- *   sign-up: counted by address, in names of its own; refused after 20 in a quarter of an hour
- *   change of the password: counted by user; refused after 10 that succeeded within a day
+ *   sign-up: counted by address, apart from sign-ins; refused after 20 in a quarter of an hour
+ *   change of the password: counted by user; refused after 10 successful changes within a day
  *
- * What waits is bounded: per e-mail, per address and in all, in each process. The counts are those of all processes
- * where they share a store.
+ * The number of waiting attempts is limited per e-mail, per address and in total, in each process. The counts are
+ * shared by all processes if they use a shared store.
  */
 const WINDOW_MS = 15 * 60_000
 const FREE_ATTEMPTS = 3
@@ -24,7 +24,7 @@ const MAX_DELAY_MS = 10_000
 /** Many users may share one address. */
 const ADDRESS_FACTOR = 5
 const MAX_SIGN_UPS = 20
-/** Each costs two hashes and stays in the audit log. */
+/** Each change costs two hashes and stays in the audit log. */
 const MAX_CHANGES = 10
 const CHANGES_MS = 24 * 3_600_000
 /** Wrong passwords after which the known devices of an e-mail are treated like any other. */
@@ -36,12 +36,12 @@ const RETRY_AFTER_S = 10
 export interface SignInAttempt {
   readonly email: string
   readonly address: string
-  /** Whether it comes from a device that has signed in with this e-mail before. */
+  /** Whether the attempt comes from a device that has signed in with this e-mail before. */
   readonly knownDevice: boolean
 }
 
 export interface SignInThrottle {
-  /** Runs `verify` when it is its turn. Undefined, as from `verify`, is a failure. Rejects with TooManyAttempts. */
+  /** Runs `verify` when it is its turn; undefined means failure, as in `verify`. Rejects with TooManyAttempts. */
   signIn<T>(
     attempt: SignInAttempt,
     verify: (trust: { known: boolean }) => Promise<T | undefined>,
@@ -72,7 +72,7 @@ export function createSignInThrottle(
   const changed = counter(counts('changed'), CHANGES_MS)
   const underWay = createUnderWay()
 
-  /** Undefined: it has guessed too often, and is treated like any other. */
+  /** Undefined when the device has guessed too often and is treated like any other. */
   async function fromKnownDevice<T>(email: string, verify: () => Promise<T | undefined>) {
     const leave = underWay.enter({ device: email })
     try {
@@ -100,7 +100,8 @@ export function createSignInThrottle(
         throw error
       })
       if (found === undefined) return undefined
-      // Only its own address: one good account must not make guesses at others cheaper.
+      // Only this attempt is taken back for the address, because one good account must not make guesses at others
+      // cheaper.
       await Promise.all([emails.forget(email), addresses.takeBack(address)])
       return found
     } finally {
@@ -158,7 +159,8 @@ function delayAfter(count: number): number {
 }
 
 function counter(counts: AttemptCounts, windowMs = WINDOW_MS) {
-  // What stays counted because the store failed costs a delay later, and not the sign-in that has just succeeded.
+  // If the store fails to uncount an attempt, a later one is delayed, but the sign-in that just succeeded does not
+  // fail.
   const uncount = (done: Promise<void>) => done.catch(() => {})
   return {
     async add(name: string) {
@@ -170,7 +172,7 @@ function counter(counts: AttemptCounts, windowMs = WINDOW_MS) {
   }
 }
 
-/** How many attempts wait or are verified: by e-mail, by address, by what is known, and in all. */
+/** How many attempts are waiting or being verified: by e-mail, by address, by known device or user, and in total. */
 function createUnderWay() {
   const counts = {
     email: new ActiveCounts<string>(),
@@ -182,7 +184,7 @@ function createUnderWay() {
     enter(names: Partial<Record<keyof typeof counts, string>>): () => void {
       const named = Object.entries(names) as [keyof typeof counts, string][]
       const isFull = named.some(([kind, name]) => counts[kind].of(name) >= MAX_UNDER_WAY[kind])
-      // Known names have a bound of their own, so that a flood of unknown ones never displaces them.
+      // Known devices and users have their own limit, so that a flood of unknown ones never displaces them.
       if (isFull || (names.device === undefined && all >= MAX_UNDER_WAY.all)) {
         throw new TooManyAttempts(RETRY_AFTER_S)
       }

@@ -29,7 +29,7 @@ test('minutes in which the service is ready are marked, others are not, and neit
   await pass(MINUTE)
   await stop()
   await pass(4 * MINUTE)
-  // 0:00–0:03 up, 0:04 away, 0:05–0:06 up, then nothing.
+  // 0:00–0:03 up, 0:04 unavailable, 0:05–0:06 up, then nothing.
   const [yesterday, today] = await uptime.days(2)
   assert.equal(yesterday, null)
   assert.equal(today?.minutes, 10)

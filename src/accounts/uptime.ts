@@ -6,19 +6,19 @@ export type Uptime = ReturnType<typeof createUptime>
 
 export interface UptimeDay {
   readonly upMinutes: number
-  /** Minutes of the day since the first one that is known, up to now. */
+  /** Minutes of the day from the first known minute up to now. */
   readonly minutes: number
 }
 
-/** More than twice a minute, so that no minute is left out. */
+/** More than twice a minute, so that no minute is missed. */
 const MARK_EVERY_MS = 20_000
 const DAY_MINUTES = DAY_MS / MINUTE_MS
 
-/** The minutes in which at least one process could answer, and could write that down. */
+/** The minutes in which at least one process could answer and record that. */
 export function createUptime(deps: { store: UptimeStore; clock: Clock }) {
   const { store, clock } = deps
   return {
-    /** Marks the minutes of this process until the function is called. */
+    /** Marks minutes for this process until the returned function is called. */
     mark(canAnswer: () => Promise<boolean>): () => Promise<void> {
       let markedMinute = -1
       let running: Promise<void> | undefined
@@ -30,7 +30,7 @@ export function createUptime(deps: { store: UptimeStore; clock: Clock }) {
         markedMinute = minute
       }
       const stop = runEvery(clock, MARK_EVERY_MS, () => {
-        // A store that does not answer is noticed elsewhere; here it is a minute that is not marked.
+        // An unavailable store is noticed elsewhere; here it only leaves a minute unmarked.
         running ??= look()
           .catch(() => {})
           .finally(() => {
@@ -42,7 +42,7 @@ export function createUptime(deps: { store: UptimeStore; clock: Clock }) {
         await running
       }
     },
-    /** By UTC day, oldest first and today last; null before the first minute that is known. */
+    /** By UTC day, oldest first and today last; null before the first known minute. */
     async days(count: number): Promise<(UptimeDay | null)[]> {
       const nowMinute = Math.floor(clock.now() / MINUTE_MS)
       const first = Math.floor(nowMinute / DAY_MINUTES) - (count - 1)
@@ -51,7 +51,7 @@ export function createUptime(deps: { store: UptimeStore; clock: Clock }) {
       const up = new Map<number, number>()
       for (const { slot, minutes } of slots) {
         const day = Math.floor((slot * MINUTES_PER_SLOT) / DAY_MINUTES)
-        // This minute is not over.
+        // The current minute is not over and does not count.
         const isNow = slot === Math.floor(nowMinute / MINUTES_PER_SLOT)
         const over = isNow ? minutes & ((1 << (nowMinute % MINUTES_PER_SLOT)) - 1) : minutes
         if (day >= first) up.set(day, (up.get(day) ?? 0) + countBits(over))

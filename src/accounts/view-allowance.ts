@@ -3,9 +3,9 @@ import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 
 /**
- * What an account may view in the dashboard free of charge each day (UTC): a thirtieth of its plan's monthly
- * credits, at the prices of the API. All users, sessions and environments of the account share it, and it is
- * stored: neither a restart nor another browser resets it. Beyond it views are charged like requests.
+ * What an account may view in the dashboard free of charge each day (UTC): a thirtieth of its plan's monthly credits,
+ * at API prices. All users, sessions and environments of the account share it, and it is stored, so neither a restart
+ * nor another browser resets it. Views beyond it are charged like requests.
  */
 const DAYS_OF_A_MONTH = 30
 
@@ -28,7 +28,7 @@ export function createViewAllowances(deps: {
     async read(accountId: string, plan: Plan): Promise<ViewAllowance> {
       return stateOf(limitOf(plan), await store.viewsOf(accountId, today()))
     },
-    /** Takes the whole price, or nothing where less is left. */
+    /** Takes the whole price, or nothing if less is left. */
     async take(accountId: string, plan: Plan, credits: number) {
       const limit = limitOf(plan)
       const { taken, used } = await store.takeView({ accountId, day: today(), credits, limit })

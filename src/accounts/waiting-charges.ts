@@ -1,6 +1,6 @@
 /**
- * Charges for which too little is leased, until the store has answered. They are served in the order in which they came,
- * each with as much as is leased by then.
+ * Charges for which too little is leased wait here until the store has answered. They are served in the order of their
+ * arrival, from whatever is leased by then.
  */
 import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
@@ -18,7 +18,7 @@ interface Waiter {
   sinceMs: number
   resolve: (paid: boolean) => void
   reject: (error: Error) => void
-  /** Answered: it must not be paid any more. */
+  /** Set once the charge was answered, so that it is not paid any more. */
   isOver: boolean
 }
 
@@ -30,7 +30,8 @@ export class WaitingCharges {
   #waiters: Waiter[] = []
 
   /**
-   * @param deps.processes how many spend, as last seen; given where they may go on while the store refuses writes
+   * @param deps.processes the last known number of spending processes; given if they may continue while the store
+   * refuses writes
    * @param deps.spend pays from what is leased, if that is enough
    */
   constructor(deps: {
@@ -49,7 +50,7 @@ export class WaitingCharges {
     return this.#waiters.length
   }
 
-  /** True when paid; false when the balance cannot pay; rejects when the store does not say in time. */
+  /** True when paid, false when the balance cannot pay; rejects when the store does not answer in time. */
   add(payer: Payer, charge: Charge): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     const end = () => {
@@ -67,7 +68,7 @@ export class WaitingCharges {
         reject(error)
       },
     }
-    // Round trips may take longer than any caller waits.
+    // Round trips may take longer than any caller should wait.
     const cancel = runAfter(this.#clock, STORE_PATIENCE_MS, () => {
       this.#waiters = this.#waiters.filter((each) => each !== waiter)
       waiter.reject(tooSlow())
@@ -76,13 +77,13 @@ export class WaitingCharges {
     return promise
   }
 
-  /** First come, first served, among those who spend from the same budget. */
+  /** Charges on the same budget are served first come, first served. */
   hasBefore(payer: Payer): boolean {
     if (this.#waiters.length === 0) return false
     return this.#waiters.some((waiter) => waiter.payer.budgets[0] === payer.budgets[0])
   }
 
-  /** What the first charge of each budget needs. */
+  /** What the first waiting charge of each budget needs. */
   needs(): Map<Budget, number> {
     const needs = new Map<Budget, number>()
     for (const { payer, charge } of this.#waiters) {
@@ -91,7 +92,7 @@ export class WaitingCharges {
     return needs
   }
 
-  /** The store has leased what it could. */
+  /** Called when the store has leased what it could. */
   serve(): void {
     const nowMs = this.#clock.now()
     const waiting = this.#waiters
@@ -101,14 +102,14 @@ export class WaitingCharges {
       if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
       else if (isFinal(payer, charge)) waiter.resolve(false)
       else if (elapsedMs(this.#clock) - waiter.sinceMs <= MAX_WAIT_MS) this.#waiters.push(waiter)
-      // The balance pays for it, but leases run out before the store's answer is there, or others do not give back.
+      // The balance could pay, but leases expire before the store answers, or others do not give theirs back.
       else waiter.reject(tooSlow())
     }
   }
 
-  /** The store has leased nothing: whoever cannot be paid without it hears of that. */
+  /** Called when the store has leased nothing: charges that cannot be paid without it are rejected. */
   async fail(failure: Error): Promise<void> {
-    // Those that come meanwhile are served by the next round trip.
+    // Charges that arrive in the meantime are served by the next round trip.
     const waiting = this.#waiters.splice(0)
     if (failure instanceof WritesRefusedError)
       await this.#takeParts(new Set(waiting.flatMap(({ payer }) => payer.budgets)))
@@ -119,12 +120,12 @@ export class WaitingCharges {
     }
   }
 
-  /** Nobody is served any more. */
+  /** Rejects all waiting charges. */
   close(): void {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error('the ledger is closed'))
   }
 
-  /** While the store answers reads and refuses writes, each process spends its part of what is left. */
+  /** While the store answers reads but refuses writes, each process spends its part of what is left. */
   async #takeParts(budgets: Iterable<Budget>): Promise<void> {
     const processes = this.#processes?.()
     if (processes === undefined) return
@@ -137,7 +138,7 @@ export class WaitingCharges {
   }
 }
 
-/** Some budget cannot pay, even if every other process gave back what it holds. */
+/** Whether some budget could not pay even if every other process gave back what it holds. */
 function isFinal(payer: Payer, charge: Charge): boolean {
   return payer.budgets.some((budget) => budget.remaining < charge.credits)
 }

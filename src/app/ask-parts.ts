@@ -3,10 +3,12 @@ import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavail
 import type { Logger } from '../kit/log.ts'
 import type { ReadinessProbe } from './parts.ts'
 
-/** Anybody may ask `/ready`, and each run reads every store: callers within this time share one. */
+/** Anybody may ask `/ready`, and each run reads every store, so callers within this time share one run. */
 const SHARED_MS = 1_000
 
-/** For `/ready`. The text of a store's error names hosts: it is for the log, once each time the part begins to fail. */
+/**
+ * For `/ready`. The text of a store's error names hosts, so it is only logged, once each time the part begins to fail.
+ */
 export function sharedReadiness(
   probes: readonly ReadinessProbe[],
   { log, nowMs = () => performance.now() }: { log: Logger; nowMs?: () => number },
@@ -41,7 +43,7 @@ export async function askParts(
   return { ready: parts.every((part) => part.ok), parts }
 }
 
-/** Whether callers are served: a venue that is stale for a day is a gap of its source, not a day without an answer. */
+/** Whether callers are served. A venue that is stale for a day is a gap of its source, not a day of downtime. */
 export async function canAnswer(probes: readonly ReadinessProbe[]): Promise<boolean> {
   return (await askParts(probes.filter(({ isStore }) => isStore))).ready
 }

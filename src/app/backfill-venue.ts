@@ -11,7 +11,7 @@ export function venueOfSource(source: Source): VenueName | undefined {
   return VENUE_NAMES.find((each) => VENUES[each].plan.source === source)
 }
 
-/** Fills a range from a venue's own history, as an operator asked. */
+/** Fills a range from a venue's own history, at an operator's request. */
 export function backfillVenue(name: VenueName, parts: ManualBackfill): Promise<BackfillResult> {
   const { plan } = VENUES[name]
   switch (plan.kind) {

@@ -3,7 +3,7 @@ import type { Metrics } from '../kit/metrics.ts'
 import { type LastBackup, readLastBackup } from '../store/backup/last-backup.ts'
 
 /**
- * How old the newest backup is, and whether the last one failed: before the first one only that there is none.
+ * How old the newest backup is, and whether the last one failed; before the first one only that there is none.
  * @param isBackedUp whether the data folder has the databases of a live environment
  */
 export function exportBackupMetrics(

@@ -15,17 +15,17 @@ import {
   type StoreAddress,
 } from '../store/open-stores.ts'
 
-/** Why the service cannot use this data folder, in one sentence for the operator. */
+/** Why the service cannot use this data folder, as one sentence for the operator. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError'
 }
 
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
-/** Only our own files: the folder may contain others. */
+/** Only our own files, because the folder may contain others. */
 const OURS = ['*.db', '*.db-wal', '*.db-shm', '*.key', 'service.*', '{audit,dead-letters,sandbox-node}/**']
 
-/** Creates the folder where it is missing, and removes the access of others to our files. */
+/** Creates the folder if it is missing, and removes other users' access to our files. */
 export function prepareDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   restrict(folder)
@@ -39,13 +39,13 @@ function restrict(path: string): void {
     const mode = stats.isDirectory() ? FOLDER_MODE : FILE_MODE
     if ((stats.mode & 0o777) !== mode) chmodSync(path, mode)
   } catch (error) {
-    // Deleted meanwhile, a file system without modes, or another owner's file: nothing to do.
+    // Nothing to do: the file was deleted in the meantime or belongs to another user, or the file system has no modes.
     if (!['ENOENT', 'EPERM', 'ENOTSUP', 'EROFS'].includes((error as { code?: string }).code ?? ''))
       throw error
   }
 }
 
-/** The URL of the service on this folder, running or not. */
+/** The URL of the service on this folder, whether it is running or not. */
 export function serviceAddress({
   data,
   host,
@@ -56,7 +56,7 @@ export function serviceAddress({
   return typeof address === 'string' ? address : `${tlsCert === null ? 'http' : 'https'}://${host}:${port}`
 }
 
-/** Where everything of this service is stored; a plain value that threads are started with. */
+/** Where everything of this service is stored; a plain value that can be passed to threads. */
 export function storeAddress({
   data,
   store,
@@ -70,7 +70,7 @@ export function storeAddress({
   }
 }
 
-/** Held by the service; commands work without it. */
+/** The service holds the lock; commands work without it. */
 export function lockDataFolder(folder: string, holder: { clock: Clock; address: string }): FolderLock {
   const since = formatTime(holder.clock.now())
   try {

@@ -33,7 +33,7 @@ export interface DeliveryDeps {
   readonly box: SecretBox
 }
 
-/** Opened before anything is written to the event log: it knows which numbers were used. */
+/** Opened before anything is written to the event log, because it knows which event numbers have been used. */
 export function openDeliveryStore({ environment, stores, shutdown, probes }: EnvironmentParts): JobsStore {
   const store = stores.jobs(environment)
   shutdown.add(`${environment} webhook store`, () => store.close())

@@ -3,12 +3,12 @@ import type { Clock } from '../kit/clock.ts'
 import { type AccountRecord, type AccountsStore, ConflictError } from '../store/accounts.ts'
 
 export const DEMO_EMAIL = 'demo@localhost'
-/** Before that, another process that starts on the same store may still make the key. */
+/** Within this time another process that starts on the same store may still create the key. */
 const FIRST_START_MS = 60_000
 
 /**
- * An empty store gets a demo account and one test key, once. Only where the test environment runs: elsewhere the key
- * would open nothing. A start that ended between the two leaves the account; a later one makes its key.
+ * Gives an empty store a demo account and one test key, once. Only if the test environment runs, because otherwise the
+ * key would be useless. If a start ended between the two steps, a later one creates the missing key.
  */
 export async function createDemoAccount(
   store: AccountsStore,

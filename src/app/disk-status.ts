@@ -1,4 +1,4 @@
-/** How the disk use is shown: in the status, and as metrics. */
+/** How the disk use is presented: in the status, and as metrics. */
 import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import type { Environment } from '../core/environment.ts'
 import { formatTime } from '../core/time.ts'
@@ -27,7 +27,7 @@ export function diskStatus(
   }
 }
 
-/** Those of the whole store are reported by every process, as the one that measures knows them. */
+/** Every process reports the metrics of the whole store, with the values of the process that measures. */
 export function diskMetrics(metrics: Metrics, disk: DiskUseService): void {
   const whole =
     (value: (report: DiskReport) => number | null) => (): [Record<string, string>, number | null][] => {

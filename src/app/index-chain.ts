@@ -1,4 +1,6 @@
-/** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
+/**
+ * The index and the event log of one environment: its database, its thread, and what keeps it at the tip of the chain.
+ */
 
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
@@ -18,14 +20,14 @@ import { indexMetrics } from './part-metrics.ts'
 import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 
-/** As many addresses as the node takes without slowing down its notifications. */
+/** As many addresses as the node accepts without slowing down its notifications. */
 const MAX_WATCHED = 500_000
-/** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
+/** Longer than a transaction waits in a block to be accepted, and longer than a change of nodes takes. */
 const DROP_AFTER_MS = 60_000
-/** More events than a log can have had that the webhooks had not read: stream clients may know their numbers. */
+/** More events than the webhooks can have left unread in a log; stream clients may know the numbers of these events. */
 const MAX_UNPLANNED = 1_000_000
 const SHOWN_GAPS = 10
-/** A node that is away makes trouble several times a second. */
+/** An unreachable node causes trouble several times a second. */
 const WARN_EVERY_MS = 60_000
 
 export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upstreams, knownSeq: number) {
@@ -126,14 +128,14 @@ async function startIndexing(indexing: IndexingParts): Promise<() => IndexingSta
   return () => reportedIndexing(indexing.parts)
 }
 
-/** As the process reports that indexes. */
+/** The state as reported by the process that indexes. */
 function reportedIndexing({ environment, reports }: EnvironmentParts): IndexingState {
   const [found] = reports.find<IndexingState>((part) => part === `index/${environment}`)
   if (found === undefined) return NOT_INDEXING
   return found.isSilent ? { ...found.report, state: 'restarting' } : found.report
 }
 
-/** A log that was lost or restored: readers may know numbers above its own. */
+/** After a log was lost or restored, readers may know numbers above its own. */
 async function neverReuseNumbers(
   { environment, log }: EnvironmentParts,
   events: EventStore,

@@ -1,6 +1,6 @@
 /**
- * The thread that reads the node's answers, parses transactions and writes the index: none of it holds the
- * API's loop. It is the only writer of index rows.
+ * The thread that reads the node's answers, parses transactions and writes the index, so that none of this blocks the
+ * event loop of the API. It is the only writer of index rows.
  */
 import { workerData } from 'node:worker_threads'
 import type { Network } from '../core/chain/network.ts'
@@ -14,7 +14,7 @@ import { openStores, type StoreAddress } from '../store/open-stores.ts'
 export interface IndexThreadData {
   address: StoreAddress
   environment: Environment
-  /** The lease of the indexer; undefined where only one process works on the store. */
+  /** The lease of the indexer; undefined if only one process works on the store. */
   fence?: Fence | undefined
   network: Network
   dropAfterMs: number

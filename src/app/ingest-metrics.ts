@@ -1,9 +1,9 @@
-/** What the recording threads count, as metrics: unreadable messages, and what differed, came late or was missing. */
+/** Counts of the recording threads as metrics: unreadable messages, and what differed, arrived late or was missing. */
 import type { Environment } from '../core/environment.ts'
 import type { Counter, Metrics } from '../kit/metrics.ts'
 import type { RecordMessage } from './record-worker.ts'
 
-/** Takes what a thread reports from time to time; a thread that was started again counts from 0. */
+/** Takes the periodic reports of a thread; a restarted thread counts from 0 again. */
 export function ingestMetrics(metrics: Metrics, environment: Environment): (message: RecordMessage) => void {
   const letters = metrics.counter(
     'tapeline_dead_letters_total',

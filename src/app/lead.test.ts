@@ -39,7 +39,7 @@ function processesOn(clock: ManualClock) {
   return { store, started }
 }
 
-/** In steps, so that every timer and promise in between has its turn. */
+/** Advances in steps, so that every timer and promise in between gets its turn. */
 async function pass(clock: ManualClock, ms: number) {
   for (let left = ms; left > 0; left -= 100) {
     clock.advance(100)
@@ -81,7 +81,7 @@ test('another process begins within 15 s when a leader is cut off; the leader en
     await pass(clock, 15_000)
     assert.equal(b.leader.isLeading, true)
     assert.ok(Number(b.led[0]?.fromMs) - cutAtMs <= 11_500)
-    // Its writes would carry a term that is over.
+    // The writes of the old leader would carry a term that is over.
     assert.deepEqual([a.led[0]?.fence?.term, b.led[0]?.fence?.term], [1, 2])
     const reachedAtMs = clock.now()
     a.reach()

@@ -1,16 +1,16 @@
 /**
- * Who leads a part of the service, when several processes share a store:
+ * Decides who leads a part of the service if several processes share a store:
  *
  *   ask ──taken──▶ begin ──renewed every 2 s──▶ …
  *    ▲ every second           │ taken by another
  *    └────────── close ◀──────┘
  *
- * A leader that does not reach the store keeps its part running and asks on: an outage of the store is one of all
- * processes, so nobody else can begin, and a recorder that goes on has nothing to start again when the store is back.
- * Only the store says who leads: every write checks the fence, so a leader that was cut off alone, paused or stopped
- * writes nothing once another one has taken the lease, and ends when it hears of that; one that was stopped for longer
- * than its lease ends in any case. After an outage the others let the leader renew first. A store that only one process
- * uses has no leases: the part begins at once.
+ * A leader that cannot reach the store keeps its part running and keeps asking. An outage of the store affects all
+ * processes, so nobody else can begin, and a recorder that keeps running need not start again when the store is back.
+ * Only the store decides who leads: every write checks the fence, so a leader that was cut off alone, paused or stopped
+ * writes nothing once another one has taken the lease, and ends when it learns of that. A leader that was stopped for
+ * longer than its lease ends in any case. After an outage the others let the leader renew first. A store that only one
+ * process uses has no leases, so the part begins at once.
  */
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
@@ -19,23 +19,23 @@ import type { Fence, LeaseStore } from '../store/leases.ts'
 const LEASE_MS = 10_000
 const RENEW_MS = 2_000
 const ASK_MS = 1_000
-/** After a renewal that failed. */
+/** The pause after a failed renewal. */
 const RETRY_MS = 500
-/** A renewal that is not answered is sent again. */
+/** A renewal that is not answered in this time is sent again. */
 const RENEWED_WITHIN_MS = 5_000
-/** Several attempts of a leader, which may have to connect first. */
+/** Enough for several attempts of a leader, which may have to connect first. */
 const LEADER_FIRST_MS = 3_000
 
 export interface Leadership {
-  /** Undefined where there is one process only, which leads everything. */
+  /** Undefined if there is only one process, which leads everything. */
   readonly leases: LeaseStore | undefined
-  /** Names this process in the leases. */
+  /** Identifies this process in the leases. */
   readonly holder: string
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** What a leader runs. Its `close` resolves when it writes no more. */
+/** What a leader runs. Its `close` resolves once it no longer writes. */
 export interface LedPart {
   close(): Promise<void>
 }
@@ -46,7 +46,7 @@ export interface Leader {
   close(): Promise<void>
 }
 
-/** Runs `begin` while this process leads the part; `fence` belongs to everything that it writes. */
+/** Runs `begin` while this process leads the part; everything that it writes must carry `fence`. */
 export async function leadPart(
   part: string,
   leadership: Leadership,
@@ -68,7 +68,7 @@ function leadByLease(
 
   async function leadWith(fence: Fence): Promise<void> {
     const beginning = begin(fence)
-    // Its failure is noticed below; it must not end the process meanwhile.
+    // The failure is handled below; until then it must not end the process as an unhandled rejection.
     beginning.catch(() => {})
     isLeading = true
     log.info({ part, term: fence.term }, 'this process leads now')
@@ -84,7 +84,7 @@ function leadByLease(
     }
   }
 
-  /** Resolves with the reason why the part has to stop; undefined when this process is asked to. */
+  /** Resolves with the reason why the part has to stop; undefined if this process was asked to stop. */
   async function keepLease(fence: Fence, beginning: Promise<LedPart>): Promise<string | undefined> {
     let failure: unknown
     const failed = new AbortController()
@@ -103,7 +103,7 @@ function leadByLease(
         return 'it could not begin'
       }
       if (stop.signal.aborted) return undefined
-      // What it received meanwhile lies in its sockets, older than it would seem.
+      // Data that arrived in the meantime waits in the sockets and is older than it would seem.
       if (elapsedMs(clock) - awakeAtMs > LEASE_MS) return 'this process was stopped for longer than its lease'
       try {
         if (!(await answered(leases.renew(fence, LEASE_MS)))) return 'another process leads'
@@ -116,7 +116,7 @@ function leadByLease(
     }
   }
 
-  /** Rejects when it takes longer than a renewal may. */
+  /** Rejects if a renewal takes too long. */
   function answered<R>(renewing: Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       const cancel = runAfter(clock, RENEWED_WITHIN_MS, () => reject(new Error('The store does not answer.')))
@@ -126,7 +126,7 @@ function leadByLease(
 
   const pause = (ms: number) => clock.sleep(ms, stop.signal).catch(() => {})
 
-  /** Resolves when the store answers again and a leader has had the time to renew its lease. */
+  /** Resolves once the store answers again and a leader has had time to renew its lease. */
   async function storeIsBack(): Promise<void> {
     while (!stop.signal.aborted) {
       await pause(ASK_MS)

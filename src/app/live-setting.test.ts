@@ -1,4 +1,4 @@
-/** The settings of the real venues: their own hosts by default, refused precisely, secrets hidden. */
+/** The settings of the real venues: their own hosts by default, precise errors, hidden secrets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, loadConfig } from '../config/config.ts'

@@ -7,7 +7,7 @@ import { CHAINS } from '../venues/chainlink/describe.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 
-/** Every host of every venue as it will be used. The oracle has nodes instead, with a setting of their own. */
+/** Every host of every venue as it will be used. The oracle has nodes instead, which have their own setting. */
 function venueHosts({ venueHosts: given }: Pick<Config, 'venueHosts'>): VenueHost[] {
   const own = VENUE_NAMES.filter((name) => VENUES[name].plan.kind !== 'oracle').flatMap((venue) =>
     Object.entries(VENUES[venue].create({ clock: systemClock }).describe.hosts).map(
@@ -84,13 +84,16 @@ function providersOf(config: Pick<Config, 'chainlinkChain' | 'chainlinkProviders
   return providers
 }
 
-/** Refuses what no venue could work with, before anything is started. */
+/** Refuses settings that no venue could work with, before anything is started. */
 export function checkVenueSettings(config: Config): void {
   venueHosts(config)
   providersOf(config)
 }
 
-/** The list of settings with the addresses that will be used, one line each, where the venues' own are the default. */
+/**
+ * The list of settings, in which the addresses that will be used, including the defaults of the venues, have one line
+ * each.
+ */
 export function describeWithVenues({ config, described }: LoadedConfig): LoadedConfig['described'] {
   checkVenueSettings(config)
   return described.flatMap((line) => {

@@ -1,4 +1,4 @@
-/** The machine as `tapeline doctor` examines it: every question with its own time limit. */
+/** The machine as `tapeline doctor` examines it; every request has its own time limit. */
 
 import { connect } from 'node:net'
 import { totalmem } from 'node:os'
@@ -85,7 +85,7 @@ async function ask(url: string): Promise<Response> {
   return response
 }
 
-/** As its header has it, which is cut to seconds; undefined where it has none or cannot be reached. */
+/** Reads the Date header, which has whole seconds; undefined if there is none or the host cannot be reached. */
 async function clockOf(host: string, clock: Clock): Promise<{ host: string; aheadMs: number } | undefined> {
   try {
     const askedMs = clock.now()
@@ -104,12 +104,12 @@ async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[] 
   if (!runningEnvironments(config).includes('live')) return []
   const address = storeAddress(config)
   const stores = openStores(address, clock)
-  // Opening what is not there yet would create it.
+  // Opening a store that does not exist yet would create it.
   const isThere = stores.isShared
     ? runningService(config.data) !== undefined
     : stores.files(['live']).some((file) => file.endsWith('-webhooks.db'))
   if (!isThere) return []
-  // Opening what an older release wrote would upgrade it.
+  // Opening a store of an older release would upgrade it.
   if ((await planUpgrade(address)).some(({ steps }) => steps.length > 0)) return undefined
   const store = stores.jobs('live')
   const origins = new Set<string>()

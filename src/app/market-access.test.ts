@@ -1,4 +1,6 @@
-/** What the market commands reach in the test environment: every venue, and the service's own simulated world. */
+/**
+ * What the market commands can reach in the test environment: every venue, and the same simulated world as the service.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -28,7 +28,9 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     return opened
   }
 
-  /** Loaded when needed: venues are most of what a command could load, and most read what is stored. */
+  /**
+   * Loaded on demand, because venues are most of what a command could load, and most commands only read stored data.
+   */
   function venues(): Promise<VenueAccess> {
     opening ??= import('./venue-access.ts').then(({ venueAccess }) =>
       venueAccess(config, { ...deps, stores: saved, store }),

@@ -1,6 +1,6 @@
 /**
- * The thread that speaks MCP. Its library takes half a second to load and milliseconds for a message, which no other
- * request should wait for. Endpoints are read on the other side, through the gate: here are only the declarations.
+ * The thread that handles MCP. Its library takes half a second to load and milliseconds per message, for which no other
+ * request should wait. Endpoints run in the main thread, through the gate; this thread has only the declarations.
  */
 import { workerData } from 'node:worker_threads'
 import { ENDPOINTS } from '../api/endpoints/list.ts'
@@ -13,11 +13,11 @@ export interface McpThreadData {
 }
 
 export interface McpThreadCalls {
-  /** The body as text: what is nested deeply can be parsed, but not copied. */
+  /** The body is passed as text, because deeply nested values can be parsed but not copied between threads. */
   serve(
     request: Omit<McpHttpRequest, 'session' | 'body'> & { id: number; bodyText: string },
   ): Promise<McpHttpReply>
-  /** To a `call` of this thread. */
+  /** The answer to a `call` event of this thread. */
   answer(callId: number, answer: PassedReply): void
 }
 
@@ -30,7 +30,7 @@ export type PassedReply =
     }
   | { readonly error: string }
 
-/** What the thread asks and reports by itself; `id` is that of the request it serves. */
+/** What the thread requests and reports by itself; `id` is that of the request it serves. */
 export type McpThreadEvent =
   | { readonly kind: 'call'; readonly id: number; readonly callId: number; readonly request: EndpointRequest }
   | { readonly kind: 'fault'; readonly id: number; readonly error: unknown }

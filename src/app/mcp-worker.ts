@@ -1,4 +1,4 @@
-/** MCP as the rest of the process sees it: served in a thread, which is started with the first request. */
+/** Serves MCP in a thread, which is started with the first request. */
 
 import { READ_HEADERS } from '../api/mcp/endpoint-call.ts'
 import type { McpHttp } from '../api/mcp/serve-http.ts'
@@ -23,7 +23,7 @@ export function startMcpWorker(data: McpThreadData): McpHttp {
       else {
         void answerOf(event, session)
           .then((answer) => thread.call('answer', [event.callId, answer]))
-          // A thread that has ended asks no more.
+          // A thread that has ended no longer needs the answer.
           .catch(() => {})
       }
     },

@@ -15,7 +15,7 @@ export interface AccountsParts {
   accounts: Accounts
 }
 
-/** Accounts and keys on this data folder; the command line uses the same as the service. */
+/** Accounts and keys on this data folder, for the command line as well as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   prepareDataFolder(config.data)
   const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))

@@ -1,6 +1,6 @@
 /**
- * Traces with the SDK of OpenTelemetry, sent over OTLP/HTTP. Loaded only where an endpoint is set. The SDK reads its own
- * variables beside it: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS, …
+ * Traces with the OpenTelemetry SDK, sent over OTLP/HTTP. Loaded only if an endpoint is set. The SDK also reads its own
+ * variables: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS, …
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -24,7 +24,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SpanOptions, Tracing } from '../kit/tracing.ts'
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
-/** A collector that is away fails several times a minute. */
+/** An unreachable collector fails several times a minute. */
 const WARN_EVERY_MS = 60_000
 
 export function openTelemetry(
@@ -37,7 +37,7 @@ export function openTelemetry(
     resource: resourceFromAttributes({ 'service.name': 'tapeline', 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
-    // Its queue is bounded: what does not fit is dropped.
+    // Its queue is bounded, and spans that do not fit are dropped.
     spanProcessors: [new BatchSpanProcessor(exporter)],
   })
   const tracer = provider.getTracer('tapeline', version)

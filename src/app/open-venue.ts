@@ -1,4 +1,4 @@
-/** A venue and its recorder from settings that can be sent to a thread. */
+/** Creates a venue and its recorder from settings that can be sent to a thread. */
 
 import type { RetentionRule } from '../core/retention.ts'
 import { chooseRecorder, type RecorderParts } from '../ingest/choose-recorder.ts'
@@ -14,7 +14,7 @@ import type { Venue, VenueDependencies } from '../venues/venue.ts'
 
 export interface VenueSetting {
   readonly name: VenueName
-  /** Left out for the real hosts. */
+  /** Omitted for the real hosts. */
   readonly hosts?: Partial<PolymarketHosts>
   readonly polymarket?: PolymarketOptions
   readonly kalshi?: KalshiOptions

@@ -1,4 +1,4 @@
-/** What the operator's page shows first. */
+/** The first part of the operator's page. */
 import type { Services } from '../api/endpoints/services.ts'
 import type { Environment } from '../core/environment.ts'
 import { formatTime } from '../core/time.ts'

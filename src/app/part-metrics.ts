@@ -1,4 +1,4 @@
-/** What the parts of an environment say about themselves, as metrics: read when Prometheus asks, and not before. */
+/** What the parts of an environment report about themselves, as metrics; read only when Prometheus asks. */
 import type { Environment } from '../core/environment.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import type { NodeStatus } from '../upstreams/pool.ts'
@@ -14,7 +14,7 @@ interface Values {
   readonly read: () => [Labels, number | null][] | Promise<[Labels, number | null][]>
 }
 
-/** Those without a value are left out. */
+/** Values that are null are left out. */
 export function readMetrics(metrics: Metrics, common: Labels, all: Readonly<Record<string, Values>>): void {
   for (const [name, { help, kind = 'gauge', read }] of Object.entries(all))
     metrics.read({
@@ -29,8 +29,8 @@ export function readMetrics(metrics: Metrics, common: Labels, all: Readonly<Reco
 const SOURCE_STATES = ['healthy', 'stale', 'down'] as const
 
 /**
- * @param parts.ingestion sources as any process records them
- * @param parts.recorded those that this process records
+ * @param parts.ingestion sources as recorded by any process
+ * @param parts.recorded sources that this process records
  */
 export function recordingMetrics(
   metrics: Metrics,
@@ -184,7 +184,7 @@ export function deliveryMetrics(
   )
 }
 
-/** @param parts.indexing as the process reports that indexes */
+/** @param parts.indexing the state as reported by the process that indexes */
 export function indexMetrics(
   metrics: Metrics,
   environment: Environment,

@@ -1,6 +1,6 @@
 /**
- * What the parts of the service report about themselves, in whichever process they run: `/v1/status` and `/ready` must
- * not depend on which process is asked.
+ * What the parts of the service report about themselves, in whichever process they run, because `/v1/status` and
+ * `/ready` must not depend on which process is asked.
  *
  *   this process: add(part) ──every second──▶ heartbeats in the store ──every second──▶ find(part) in every process
  */
@@ -10,18 +10,18 @@ import type { Heartbeats } from '../store/heartbeats.ts'
 
 interface PartReport<R = unknown> {
   readonly report: R
-  /** What is wrong with the part; null when nothing is. */
+  /** What is wrong with the part; null if nothing is. */
   readonly problem: string | null
 }
 
 interface FoundReport<R> extends PartReport<R> {
   readonly part: string
-  /** It has not reported for a while: what it last said is out of date. */
+  /** The part has not reported for a while, so its last report is out of date. */
   readonly isSilent: boolean
 }
 
 export interface PartReports {
-  /** Reports a part of this process until the function is called. */
+  /** Reports a part of this process until the returned function is called. */
   add(part: string, read: () => PartReport): () => Promise<void>
   find<R>(isWanted: (part: string) => boolean): FoundReport<R>[]
   close(): Promise<void>
@@ -31,7 +31,7 @@ const EVERY_MS = 1_000
 /** Longer than a change of leaders takes. */
 const MAX_SILENCE_MS = 20_000
 
-/** Where one process does everything. */
+/** For a service in which one process does everything. */
 export function ownReports(): PartReports {
   const parts = new Map<string, () => PartReport>()
   return {
@@ -83,12 +83,12 @@ export function sharedReports(store: Heartbeats, { clock, log }: { clock: Clock;
       return async () => {
         own.delete(part)
         await running
-        // A part that was stopped is not taken for one that died.
+        // Otherwise a part that was stopped would look like one that died.
         await store.removeHeartbeat(part).catch(() => {})
       }
     },
     find: <R>(isWanted: (part: string) => boolean) => [
-      // Those of this process as they are now.
+      // The parts of this process, with their current state.
       ...[...own]
         .filter(([part]) => isWanted(part))
         .map(([part, read]) => ({ part, isSilent: false, ...(read() as PartReport<R>) })),
@@ -113,7 +113,7 @@ export function sharedReports(store: Heartbeats, { clock, log }: { clock: Clock;
   }
 }
 
-/** What a check complains about; null when it does not. */
+/** The message of the error that a check throws; null if it throws none. */
 export function problemOf(check: () => void): string | null {
   try {
     check()

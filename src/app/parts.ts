@@ -18,15 +18,15 @@ export interface EnvironmentParts {
   readonly stores: Stores
   readonly leadership: Leadership
   readonly reports: PartReports
-  /** What this process does. */
+  /** The roles of this process. */
   readonly does: (role: ProcessRole) => boolean
   readonly limits: SharedLimits
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Undefined where nobody collects traces. */
+  /** Undefined if traces are not collected. */
   readonly tracing: Tracing | undefined
-  /** Every started part registers here how it stops. */
+  /** Every started part registers here how to stop it. */
   readonly shutdown: Shutdown
   /** Every part that can fail registers a probe; `/ready` runs them all. */
   readonly probes: ReadinessProbe[]
@@ -34,7 +34,7 @@ export interface EnvironmentParts {
 
 export interface ReadinessProbe {
   readonly name: string
-  /** Answers are read from it: without it this process does not serve. A venue or a node is no such part. */
+  /** Answers are read from this part, so this process cannot serve without it. Venues and nodes are not such parts. */
   readonly isStore?: true
   readonly check: () => Promise<void>
 }

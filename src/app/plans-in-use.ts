@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config.ts'
 
 const MAX_NAMED = 3
 
-/** Every request of an account whose plan is not there would fail. */
+/** Refuses to start if the plan of an account is missing, because every request of that account would fail. */
 export function checkPlansInUse(accounts: readonly AccountRecord[], plans: PlanBook): void {
   const [first, ...others] = accounts.filter(({ plan }) => plans.find(plan) === undefined)
   if (first === undefined) return

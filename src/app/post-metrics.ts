@@ -1,4 +1,4 @@
-/** Attempts to deliver, by what the receiver answered, and how long it took. */
+/** Delivery attempts by the receiver's answer, and how long they took. */
 import type { Environment } from '../core/environment.ts'
 import { DurationCounts } from '../kit/duration-counts.ts'
 import type { Metrics } from '../kit/metrics.ts'

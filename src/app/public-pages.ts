@@ -50,7 +50,7 @@ export function publicPages(deps: PublicPagesDeps): PublicPage[] {
   ]
 }
 
-/** Of every environment that is served, the live one first. */
+/** For every environment that is served, the live one first. */
 function factsOf({ services, gapHistories, ...deps }: PublicPagesDeps) {
   const environments = (['live', 'test'] as const).flatMap((environment) => {
     const [its, historyOf] = [services[environment], gapHistories[environment]]
@@ -70,7 +70,7 @@ function factsOf({ services, gapHistories, ...deps }: PublicPagesDeps) {
   return environments.length === 0 ? undefined : statusFacts({ ...deps, environments })
 }
 
-/** Where a refused caller is sent to. */
+/** Where a refused caller is sent. */
 export function upgradeUrl({ upgradeUrl, publicUrl }: Config): string {
   return upgradeUrl ?? `${publicUrl?.replace(/\/+$/, '') ?? ''}${PLANS_PATH}`
 }

@@ -1,6 +1,6 @@
 /**
- * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
- * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
+ * The recorders of one environment in their own thread, so that recording never delays the API. Takes `RecordOptions`
+ * as `workerData`, posts its status four times a second, and ends on the message `close`.
  */
 import { uptime } from 'node:os'
 import { join } from 'node:path'
@@ -35,26 +35,26 @@ export interface RecordOptions {
   /** For dead letters and samples of the self-check. */
   readonly dataFolder: string
   readonly environment: Environment
-  /** The lease of these recorders; undefined where only one process works on the store. */
+  /** The lease of these recorders; undefined if only one process works on the store. */
   readonly fence: Fence | undefined
   readonly logLevel: string
   readonly logFormat: LogFormat
   readonly venues: readonly VenueSetting[]
   readonly firstFillDays: number
-  /** What would be deleted again is not requested. */
+  /** Data that would be deleted again is not requested. */
   readonly retention: readonly RetentionRule[]
   readonly minFreeBytes: number | null
 }
 
 export interface RecordMessage {
   readonly kind: 'status'
-  /** Without the lists of feeds, which are not needed so often. */
+  /** Without the lists of feeds, which are needed less often. */
   readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
   readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
 }
 
 const STATUS_EVERY_MS = 250
-/** Callers wait for the API and not for this thread. */
+/** Longer than in the API, because callers do not wait for this thread. */
 const HOLD_MS = 25
 
 const options = workerData as RecordOptions
@@ -71,14 +71,14 @@ const prefix = join(options.dataFolder, 'dead-letters', `${options.environment}-
 const room = await watchDiskRoom({ folder: options.dataFolder, minFreeBytes: options.minFreeBytes, clock })
 const letters = openDeadLetterFile({
   prefix,
-  // They are counted all the same.
+  // Letters are counted even if they are not written.
   files: { append: async (...letter) => (room.isLow() ? undefined : letterFilesOnDisk.append(...letter)) },
   clock,
   log,
 })
 const notices = createVenueNotices(log)
 const pace = createBackfillPace(clock)
-// The disk of a store on another server is not this one.
+// If the store is on another server, its disk is not this one.
 const patient = whileThereIsRoom(pace, clock, () => !stores.isShared && room.isLow())
 const venues = options.venues.map((setting) => {
   const time = createVenueClock({ clock, uptime: () => uptime() * 1_000 })
@@ -88,7 +88,7 @@ const venues = options.venues.map((setting) => {
 const recorders = venues.map(({ setting, time, venue }) => {
   notices.add(venue)
   const samples = sampleFile(join(options.dataFolder, 'audit', `${options.environment}-${setting.name}.json`))
-  // Prediction markets restore their state at the same pace: that must not wait for room.
+  // Prediction markets also restore their state at this pace, which must not wait for disk space.
   const own = VENUES[setting.name].plan.kind === 'exchange' ? patient : pace
   const parts = { venue, store, clock: time, random: Math.random, log, pace: own, audit: { samples } }
   return keepTime(recorderOf(setting.name, parts, options), { time, venue, random: Math.random, log })
@@ -112,7 +112,7 @@ const thread = serveCalls(
     },
   },
 )
-/** Backfills of the venues of this thread, which other processes must not write beside it. */
+/** Backfills for the venues of this thread, which other processes must not write at the same time. */
 function answerCommands({ part }: Fence) {
   const coordination = stores.coordination()
   const answering = answerBackfills({

@@ -1,4 +1,4 @@
-/** What records an environment: its recorders, and in the test environment the simulated venues. */
+/** Records an environment: its recorders, and in the test environment the simulated venues. */
 import { type ServiceStatus, STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { SOURCES, type Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
@@ -24,7 +24,7 @@ type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'sourc
 }
 
 export interface Recording {
-  /** Called when the API listens, so that recording does not delay its start. */
+  /** Called once the API is listening, so that recording does not delay its start. */
   begin(): void
   ingestion(): IngestionRow[]
 }
@@ -95,15 +95,15 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
   }
 }
 
-/** Whether the settings have venues of this environment recorded, by this process or another. */
+/** Whether venues of this environment are recorded according to the settings, by this process or another one. */
 function isRecorded({ environment, config }: EnvironmentParts): boolean {
   return environment === 'test' ? config.sandbox : config.live.length > 0
 }
 
-/** Venues that are recorded in one thread, and led by one process. */
+/** Venues that are recorded in one thread and led by one process. */
 interface RecordedGroup {
   readonly name: string
-  /** Of the lease. */
+  /** The name of the part in the lease. */
   readonly part: string
   start(recorders: RecorderThread, fence: Fence | undefined): LedPart
 }
@@ -136,16 +136,16 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
     },
   })
   if (venues.length === 0) return []
-  // One thread is cheaper; threads of their own let processes share the venues.
+  // One thread is cheaper, but separate threads let processes divide the venues between them.
   return leadership.leases === undefined
     ? [group('record/live', venues)]
     : venues.map((venue) => group(recordPart(environment, VENUES[venue].plan.source), [venue]))
 }
 
-/** The simulated world lives in some 40 MB; a small nursery keeps the rest of the heap from growing beside it. */
+/** The simulated world takes some 40 MB; a small young generation keeps the rest of the heap from growing. */
 const SANDBOX_HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 }
 
-/** The simulator reports its addresses when it is up, and other ones after it was restarted. */
+/** The simulator reports its addresses once it is up, and new ones after a restart. */
 function startSandbox(
   { config, clock, log }: EnvironmentParts,
   recorders: RecorderThread,

@@ -1,4 +1,4 @@
-/** The simulated nodes of the running service as commands see them: through their control port. */
+/** The simulated nodes of the running service for commands, through their control port. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError, type SandboxAccess } from '../cli/command.ts'
@@ -10,7 +10,7 @@ const ANSWER_WITHIN_MS = 10_000
 
 type Nodes = SandboxNodes['nodes']
 
-/** Where the nodes can be reached; what a process that was killed left is found out by asking. */
+/** Writes where the nodes can be reached. A file left behind by a killed process is detected by asking the nodes. */
 export function publishControl(dataFolder: string, nodes: Nodes): void {
   const file = join(dataFolder, SANDBOX_NODE_FOLDER, FILE)
   writeFileSync(`${file}.new`, JSON.stringify({ nodes }), { mode: 0o600 })
@@ -51,7 +51,7 @@ function readNodes(file: string): Nodes {
   }
 }
 
-/** Its port may belong to another process by now, so it has to identify itself. */
+/** The port may belong to another process by now, so the node has to identify itself. */
 async function firstRunning(nodes: Nodes): Promise<Nodes[number] | undefined> {
   for (const node of nodes) {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)

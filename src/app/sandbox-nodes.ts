@@ -1,7 +1,7 @@
 /**
- * The simulated nodes of the test environment: one child process with two nodes on one chain. It ends with
- * this process (its stdin closes), goes on from its state folder after a restart, and when it dies it is
- * started again on the same ports.
+ * The simulated nodes of the test environment: one child process with two nodes on one chain. It ends with this process
+ * (when its stdin closes) and continues from its state folder after a restart. If it dies, it is started again on the
+ * same ports.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -81,7 +81,8 @@ export async function startSandboxNodes(options: SandboxNodesOptions): Promise<S
 
 async function launch(options: SandboxNodesOptions, ports: readonly string[]) {
   const args = [
-    // Most objects die young: a small young generation keeps the process small, and needs no threads to be collected.
+    // Most objects are short-lived: a small young generation keeps the process small and needs no extra threads to
+    // collect.
     '--max-semi-space-size=1',
     '--single-threaded-gc',
     ENTRY,
@@ -93,7 +94,7 @@ async function launch(options: SandboxNodesOptions, ports: readonly string[]) {
     ...['--state-folder', options.stateFolder],
     ...ports,
   ]
-  // A group of its own: Ctrl-C reaches this process only, which then stops the nodes in order.
+  // Its own process group, so that Ctrl-C reaches only this process, which then stops the nodes in order.
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   child.stdin?.on('error', () => {})
   try {

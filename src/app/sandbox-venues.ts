@@ -1,4 +1,4 @@
-/** The venues as the sandbox simulates them, all in one thread. */
+/** The venues that the sandbox simulates, all in one thread. */
 import { crc32 } from 'node:zlib'
 import type { Config } from '../config/config.ts'
 import { type ExchangeRole, VENUE_NAMES, VENUES, type VenueEntry } from '../venues/list.ts'
@@ -15,20 +15,23 @@ export interface PredictionsReady {
   readonly polymarket: Readonly<Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>>
   readonly kalshi: ExchangeAddresses & {
     readonly keyId: string
-    /** Absent where the simulator was given a key of somebody else. */
+    /** Absent if the simulator was given a public key. */
     readonly privateKey?: string
   }
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
   readonly controlUrl: string
 }
 
-/** What the thread of the simulated venues posts when it is up. */
+/** What the thread of the simulated venues posts once it is up. */
 export interface SandboxReady {
   readonly exchanges: { readonly controlUrl: string } & Readonly<Record<ExchangeRole, ExchangeAddresses>>
   readonly predictions: PredictionsReady
 }
 
-/** What defines the simulated world; every process that simulates for the same data folder uses the same values. */
+/**
+ * The settings that define the simulated world; every process that simulates for the same data folder uses the same
+ * values.
+ */
 export function sandboxWorld(config: Config): { seed: number; tradesPerSecond: number } {
   return { seed: crc32(config.seed), tradesPerSecond: config.sandboxTrades }
 }
@@ -42,7 +45,7 @@ export function sandboxVenues({ exchanges, predictions }: SandboxReady): VenueSe
   return [...simulated, ...sandboxPredictions(predictions)]
 }
 
-/** The venues add their own paths. */
+/** The venues append their own paths. */
 const hostOf = (url: string) => new URL(url).origin
 
 export function sandboxPredictions(ready: PredictionsReady): VenueSetting[] {

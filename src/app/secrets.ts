@@ -12,7 +12,7 @@ import { everySubscription } from '../webhooks/every-subscription.ts'
 import { DataFolderError } from './data-folder.ts'
 
 const SECRET_BYTES = 32
-/** Those without which what is stored could not be used. */
+/** Secrets that are needed to use what is stored. */
 const SECRET_NAMES = ['webhook', 'cursor'] as const
 type SecretName = (typeof SECRET_NAMES)[number]
 
@@ -23,14 +23,16 @@ interface SecretFile {
 }
 
 export interface InstallationSecrets {
-  /** Encrypts what is stored and has to be read again: signing secrets of webhooks, answers to repeat. */
+  /**
+   * Encrypts stored values that have to be read again: signing secrets of webhooks, and answers that may be repeated.
+   */
   readonly box: SecretBox
   readonly cursorKey: Buffer
-  /** Of the invitation that every process on a store shows; undefined where each start makes a new one. */
+  /** For the invitation that all processes on a store show; undefined if each start creates a new one. */
   readonly invitation: Buffer | undefined
-  /** Throws when the store was encrypted with another key. */
+  /** Throws if the store was encrypted with another key. */
   checkWebhooks(environment: Environment, store: JobsStore): Promise<void>
-  /** Writes new secrets to disk, after everything that is stored was checked against them. */
+  /** Writes new secrets to disk, after everything that is stored has been checked against them. */
   save(): void
 }
 
@@ -41,7 +43,7 @@ export function openSecrets(
   const webhook = openSecret(fileOf(folder, 'webhook'))
   const cursor = openSecret(fileOf(folder, 'cursor'))
   if (cursor.isNew && !options.isFirstStart) {
-    // No data is lost: clients that page through a list start again.
+    // No data is lost, but clients that page through a list have to start again.
     options.log.warn({ file: cursor.file }, 'a missing secret was created again: earlier cursors are refused')
   }
   const box = createSecretBox(webhook.bytes, randomBytes)
@@ -63,7 +65,9 @@ export function openSecrets(
   }
 }
 
-/** Secrets that all processes on a store use: made by the first of them, and stored encrypted under TAPELINE_SECRET. */
+/**
+ * Secrets that all processes on a store share: created by the first one, and stored encrypted under TAPELINE_SECRET.
+ */
 export async function openSharedSecrets(
   store: SharedSecrets,
   secret: string | null,
@@ -90,8 +94,8 @@ export async function openSharedSecrets(
 }
 
 /**
- * The secrets of a store, to be written into a copy of it: cursors and the signatures of webhooks go on. They are read
- * before anything is copied, so that a wrong TAPELINE_SECRET is noticed then.
+ * The secrets of a store, to be written to a copy of it, so that cursors and webhook signatures stay valid. They are
+ * read before anything is copied, so that a wrong TAPELINE_SECRET is noticed first.
  */
 export async function secretsOf(
   from: SecretPlace,
@@ -177,7 +181,7 @@ function openSecret(file: string): SecretFile {
   return { file, bytes, isNew: false }
 }
 
-/** Atomically. */
+/** Writes atomically. */
 function write({ file, bytes }: Pick<SecretFile, 'file' | 'bytes'>): void {
   writeFileSync(`${file}.new`, bytes, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)

@@ -1,4 +1,4 @@
-/** What belongs to no environment: whether the parts are ready, and how far the ledger is behind. */
+/** Metrics that belong to no environment: whether the parts are ready, and how far the ledger is behind. */
 import type { Ledger } from '../accounts/ledger.ts'
 import type { Metrics } from '../kit/metrics.ts'
 import { readMetrics } from './part-metrics.ts'
@@ -44,7 +44,7 @@ export function serviceMetrics(
   )
 }
 
-/** Less than the metrics wait for a value. */
+/** Less than the time limit for reading a metric. */
 const MAX_PROBE_MS = 3_000
 
 function timeProbes(probes: readonly ReadinessProbe[]) {
@@ -57,7 +57,7 @@ function timeProbes(probes: readonly ReadinessProbe[]) {
   )
 }
 
-/** A part that does not answer is not ready. */
+/** A part that does not answer in time is not ready. */
 async function inTime(checking: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

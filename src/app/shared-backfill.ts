@@ -1,7 +1,7 @@
 /**
- * A backfill from the command line where several processes share a store. The leader of the venue's recorder carries it
- * out. While nobody leads, the command takes the lease itself, for a day of the range at a time: a recorder that starts
- * meanwhile waits for no longer than that, and is then asked for the rest.
+ * A backfill from the command line if several processes share a store. The leader of the venue's recorder carries it
+ * out. While nobody leads, the command takes the lease itself, for one day of the range at a time, so that a recorder
+ * that starts in the meantime waits no longer than that, and is then asked for the rest.
  */
 import { hostname } from 'node:os'
 import { CommandError } from '../cli/command.ts'
@@ -16,7 +16,7 @@ import { askForBackfill, type BackfillOrder, BackfillRefusedError, recordPart } 
 
 const LEASE_MS = 10_000
 const RENEW_MS = 2_000
-/** Longer than a process that would lead waits before it asks again. */
+/** Longer than a process that wants to lead waits before it asks again. */
 const HANDOVER_MS = 1_500
 
 type Run = (
@@ -37,7 +37,7 @@ export async function backfillShared({
   order: BackfillOrder
   clock: Clock
   onProgress: ManualBackfill['onProgress']
-  /** In this process. */
+  /** Runs the backfill in this process. */
   run: Run
 }): Promise<BackfillResult> {
   const part = recordPart(environment, order.source)
@@ -82,7 +82,7 @@ export async function backfillShared({
   }
 }
 
-/** Undefined when another process has the lease, or has taken it meanwhile. */
+/** Undefined if another process has the lease, or has taken it in the meantime. */
 async function withLease<R>(
   leases: LeaseStore,
   part: string,
@@ -98,7 +98,7 @@ async function withLease<R>(
       (isOurs) => {
         if (!isOurs) lost.abort()
       },
-      // Writes are refused when the lease has ended.
+      // Writes are refused once the lease has ended.
       () => {},
     )
   })
@@ -122,7 +122,7 @@ async function ended<R>(store: EnvironmentStore, running: Promise<R>): Promise<R
   }
 }
 
-/** Whole days, as they are asked for. */
+/** Whole days, because they are requested as such. */
 function daysOf({ fromMs, toMs }: BackfillOrder): { fromMs: number; toMs: number }[] {
   const days: { fromMs: number; toMs: number }[] = []
   for (let from = Math.floor(fromMs / DAY_MS) * DAY_MS; from < toMs; from += DAY_MS)

@@ -1,4 +1,4 @@
-/** Limits of plans and throttles, kept together by all processes on a shared store. */
+/** Limits of plans and throttles, enforced jointly by all processes on a shared store. */
 import { type AttemptCounter, attemptsInMemory, attemptsInStore } from '../accounts/count-attempts.ts'
 import { exchangeCounts } from '../accounts/exchange-counts.ts'
 import { SharedActive } from '../accounts/share-active.ts'
@@ -10,16 +10,16 @@ import type { Shutdown } from '../kit/shutdown.ts'
 import type { CoordinationStore } from '../store/coordination.ts'
 
 export interface SharedLimits {
-  /** Undefined where this process is the only one that serves the accounts. */
+  /** Undefined if this process is the only one that serves the accounts. */
   readonly rates: RateSharing | undefined
   readonly attempts: AttemptCounter
-  /** How many processes serve the accounts, as last seen; undefined where this is the only one, or does not serve. */
+  /** How many processes serve the accounts, as last seen; undefined if this is the only one, or does not serve them. */
   readonly processes: (() => number) | undefined
-  /** What accounts have active at one time, of a kind such as stream connections. */
+  /** How much of a kind (such as stream connections) each account has active at one time. */
   active(kind: string): ActiveCounts<string>
 }
 
-/** @param store undefined where this process is the only one */
+/** @param store undefined if this process is the only one */
 export function openSharedLimits(
   store: CoordinationStore | undefined,
   deps: { holder: string; clock: Clock; log: Logger },

@@ -1,4 +1,4 @@
-/** The first backfill can be followed: a progress bar on a terminal, log lines elsewhere. */
+/** The first backfill can be followed: with a progress bar on a terminal, and with log lines elsewhere. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'

@@ -1,4 +1,4 @@
-/** Shows how far the first backfill is: a progress bar on a terminal, otherwise a log line now and then. */
+/** Shows the progress of the first backfill: a progress bar on a terminal, otherwise occasional log lines. */
 import { type ProgressBar, progressBar } from '../cli/progress-bar.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -6,7 +6,7 @@ import type { Logger } from '../kit/log.ts'
 import { VENUES } from '../venues/list.ts'
 import type { RecordMessage } from './record-worker.ts'
 
-/** A log line at each tenth, and not before so much time has passed since the one before. */
+/** Logs a line at each tenth, but not sooner than this after the previous one. */
 const PARTS = 10
 const NOT_WITHIN_MS = 5_000
 
@@ -40,7 +40,7 @@ export function showBackfill(options: {
       sum((each) => each.done),
       sum((each) => each.failed),
     ]
-    // Until every exchange has reported how much there is, the share would jump back.
+    // The progress would jump back before every exchange has reported its total.
     const isAwaited = sources.some(({ source }) => !known.has(source) && FILLED.includes(source))
     if (isAwaited || total === 0) return
     const nowMs = clock.now()

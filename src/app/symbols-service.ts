@@ -8,8 +8,8 @@ import type { SeriesStore } from '../store/series.ts'
 const FRESH_MS = 2_000
 
 /**
- * The list is the same object until an earliest data point changes. Until the store has been read once, every caller
- * waits for that: a list without earliest data points would say that nothing is stored.
+ * The list stays the same object until an earliest data point changes. Callers wait for the first read of the store,
+ * because a list without earliest data points would suggest that nothing is stored.
  */
 export function symbolsService(series: Pick<SeriesStore, 'earliest'>, clock: Clock): Services['symbols'] {
   let body: ReturnType<typeof symbolsCatalog> | undefined

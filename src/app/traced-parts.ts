@@ -1,4 +1,4 @@
-/** Parts of the service whose work is recorded in spans; the parts themselves know nothing of it. */
+/** Wraps parts of the service so that their work is recorded in spans; the parts themselves know nothing about it. */
 import type { Gate } from '../gate/gate.ts'
 import type { GateReply } from '../gate/request.ts'
 import type { SpanOptions, Tracing } from '../kit/tracing.ts'
@@ -52,7 +52,7 @@ export function tracedStore(store: EnvironmentStore, tracing: Tracing): Environm
   }
 }
 
-/** What a query asks for; of several feeds the first. */
+/** What a query requests; of several feeds only the first. */
 function asked(query: unknown) {
   const { feeds = [], limit } = Object(query) as { feeds?: readonly object[]; limit?: number }
   const { dataset, source, symbol, interval } = Object(feeds[0]) as Record<string, string | undefined>
@@ -90,7 +90,7 @@ export function tracedUpstreams(upstreams: Upstreams, tracing: Tracing): Upstrea
   }
 }
 
-/** A span for each attempt to deliver. */
+/** A span for each delivery attempt. */
 export function tracedPosters(open: OpenPoster, tracing: Tracing): OpenPoster {
   const ended = ({ status, error }: PostResult) => ({
     attributes: { 'http.response.status_code': status ?? undefined },

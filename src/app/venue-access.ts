@@ -30,7 +30,7 @@ export function venueAccess(
   const closers: (() => Promise<unknown>)[] = []
   let simulated: Promise<VenueSetting[]> | undefined
 
-  /** The simulated world is a function of its settings: one of our own sends the same as the service's. */
+  /** The simulated world is a function of its settings, so our own simulator sends the same data as the service's. */
   async function startSimulator(): Promise<VenueSetting[]> {
     const ready = await new Promise<SandboxReady>((resolve, reject) => {
       const thread = threadCalls<object>(SANDBOX_FILE, {

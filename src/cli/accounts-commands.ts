@@ -56,7 +56,7 @@ export const ACCOUNT_COMMANDS: readonly CliCommand[] = [
     about: 'Pauses all keys of an account.',
     options: {
       account,
-      // A payment that arrives ends a pause for payment, not the operator's own.
+      // An incoming payment ends a pause for payment, but not one by the operator.
       reason: { about: `Why: ${PAUSE_REASONS.join(' or ')}.`, fallback: 'operator' },
     },
     async run({ values, accounts, output }) {

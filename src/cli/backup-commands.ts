@@ -1,4 +1,4 @@
-/** Backups of the configured store, and what is restored from them. */
+/** Backups of the configured store, and restoring from them. */
 import { formatTime } from '../core/time.ts'
 import type {
   BackupEntry,
@@ -18,7 +18,7 @@ export interface BackupAccess {
   check(from: string, onProgress: OnProgress): Promise<{ backups: number; faults: BackupFault[] }>
   restore(request: {
     from: string
-    /** Left out: the configured data folder. One of PostgreSQL has to be named. */
+    /** Defaults to the configured data folder. A PostgreSQL database has to be named. */
     to: string | undefined
     atMs: number | undefined
     onProgress: OnProgress

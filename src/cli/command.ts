@@ -8,12 +8,12 @@ import type { EnvironmentStore } from '../store/environment.ts'
 import type { UserRecord } from '../store/users.ts'
 import type { Output } from './output.ts'
 
-/** A command as it is written and explained. */
+/** The name, description and options of a command. */
 export interface CommandForm {
   readonly name: string
   readonly about: string
   readonly options: Readonly<Record<string, Option>>
-  /** It reads from a running service, whoever runs that. */
+  /** The command reads from a running service, which anybody may operate. */
   readonly isForCustomers?: true
 }
 
@@ -24,7 +24,7 @@ export interface CliCommand extends CommandForm {
 
 interface Option {
   readonly about: string
-  /** It has no value; given, it is `on`. */
+  /** The option takes no value; if given, it is `on`. */
   readonly isFlag?: true
   readonly required?: boolean
   readonly fallback?: string
@@ -38,9 +38,9 @@ export interface CommandContext {
   readonly market: () => Promise<MarketAccess>
   readonly users: UsersAccess
   readonly sandbox: () => Promise<SandboxAccess>
-  /** The public URL of the service, else that of the one that runs on this folder. */
+  /** The public URL of the service, otherwise that of the service running on this folder. */
   readonly serviceUrl: () => string
-  /** The default of commands: one that is switched on. */
+  /** The default environment of commands: one that is switched on. */
   readonly usualEnvironment: Environment
 }
 
@@ -53,7 +53,7 @@ export interface UsersAccess {
 
 /** The simulated nodes of the service that runs on this data folder. */
 export interface SandboxAccess {
-  /** A payment from the faucet; the id of its transaction. */
+  /** Pays from the faucet and returns the transaction id. */
   pay(address: string, amountSompi: bigint): Promise<string>
   wallets(): Promise<{ name: string; address: string; secret: string }[]>
 }
@@ -81,16 +81,16 @@ export interface BackfillSummary {
   readonly ranges: number
   readonly failed: number
   readonly rowsInserted: number
-  /** Rows that replaced other bytes; the old ones stay readable (`revisions`). */
+  /** Rows that replaced other bytes; the old ones remain readable (`revisions`). */
   readonly rowsCorrected: number
 }
 
-/** The command failed; shown without a stack. */
+/** The command failed; shown without a stack trace. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** Wrong usage; shown without a stack. */
+/** Wrong usage; shown without a stack trace. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -1,4 +1,4 @@
-/** How far a copy or a backup is: a bar on a terminal, otherwise a line from time to time. */
+/** Shows the progress of a copy or a backup: a bar on a terminal, otherwise a line from time to time. */
 import { progressBar } from './progress-bar.ts'
 
 const LINE_EVERY_MS = 10_000
@@ -27,7 +27,7 @@ export function copyProgress(
   let lineMs = now()
   return {
     show({ step: name, about, done, total }: StepProgress): void {
-      // What an earlier attempt has copied says nothing about the speed of this one.
+      // What an earlier attempt has copied does not count towards the speed of this one.
       if (step?.name !== name) step = { name, startedMs: now(), startedAt: done }
       const seconds = (now() - step.startedMs) / 1000
       const rate = seconds > 0 ? (done - step.startedAt) / seconds : 0

@@ -14,8 +14,8 @@ const ANSWER_WITHIN_MS = 8_000
 const MAX_SHOWN_CHARS = 500
 
 /**
- * A CommandError says what is wrong. A process that answers is healthy: a stale venue is no reason to restart it or to
- * send no requests to it.
+ * Throws a CommandError that says what is wrong. A process that answers is healthy: a stale venue is no reason to
+ * restart it or to stop sending it requests.
  */
 export async function checkHealth(serviceUrl: string, isReadyAsked: boolean): Promise<string> {
   const [path, state] = isReadyAsked ? ['/ready', 'ready'] : ['/health', 'healthy']
@@ -30,7 +30,7 @@ function ask(url: URL): Promise<{ status: number; text: string }> {
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => reject(new CommandError(`${url.origin} does not answer: ${error.message}`))
-    // The certificate is for the public name: on this machine it proves nothing.
+    // The certificate is for the public name, so on this machine it proves nothing.
     const asked = request(url, { signal, rejectUnauthorized: false, agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8')

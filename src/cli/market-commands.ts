@@ -9,7 +9,7 @@ import { progressBar } from './progress-bar.ts'
 
 const environment = { about: 'test or live; left out: test, or live where test is switched off.' }
 const RECENT_MS = 15_000
-/** Beside the datasets of the market: the index of the chain. */
+/** The index of the chain, in addition to the market datasets. */
 const CHAIN = 'chain'
 
 const backfill: CliCommand = {
@@ -78,7 +78,7 @@ const gaps: CliCommand = {
     }
     const store = await (await market()).store(asked)
     for (const { feed } of await store.series.feeds(filterOf(values))) {
-      // Stored for the counts of coarser buckets, not served.
+      // Stored for the counts of coarser buckets, but not served.
       if (feed.dataset === 'flow' && feed.interval === '1m') continue
       for (const gap of (await store.coverage.read([feed], fromMs, toMs)).gaps) {
         rows.push({

@@ -1,6 +1,6 @@
-/** The output of commands: tables, or JSON. */
+/** The output of commands, as tables or JSON. */
 export interface Output {
-  /** One record or a list of them; a table has the named columns. */
+  /** Prints one record or a list of them; a table has the named columns. */
   print(value: unknown, columns?: readonly string[]): void
   line(text: string): void
 }

@@ -6,7 +6,7 @@ export interface ProgressBar {
   end(): void
 }
 
-/** A progress bar on a terminal; nothing where the output is not one. */
+/** A progress bar on a terminal; prints nothing if the output is not a terminal. */
 export function progressBar(
   terminal: { isTTY?: boolean; write(text: string): unknown } = process.stderr,
 ): ProgressBar {

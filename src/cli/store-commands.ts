@@ -1,4 +1,4 @@
-/** Commands on a store as a whole. They open the store that they are given, not the accounts in it. */
+/** Commands on a whole store. They open the given store, but not the accounts in it. */
 import type {
   CopyDifference,
   CopyProgress,
@@ -13,7 +13,7 @@ import { copyProgress } from './copy-progress.ts'
 import type { Output } from './output.ts'
 import { progressBar } from './progress-bar.ts'
 
-/** A store by its address, as in TAPELINE_STORE; undefined: the configured one. */
+/** A store by its address, as in TAPELINE_STORE; undefined means the configured one. */
 export interface StoreAccess {
   check(store: string | undefined): Promise<Finding[]>
   migrate(store: string | undefined): Promise<Upgrade[]>

@@ -1,4 +1,4 @@
-/** What a command says instead of a stack where the machine, and not the program, is in the way. */
+/** What a command prints instead of a stack trace if the cause is the machine and not the program. */
 const NO_PERMISSION = 'Run it as the user of the service, or give that user the folder.'
 const SENTENCES: Record<
   string,
@@ -12,12 +12,12 @@ const SENTENCES: Record<
   ENOSPC: ({ path }) => `The disk${path === undefined ? '' : ` of ${path}`} is full.`,
 }
 
-/** Undefined for anything else: that wants its stack. */
+/** Undefined for any other error, which needs its stack trace. */
 export function systemErrorSentence(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, path, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || (path === undefined && syscall === undefined)) return undefined
-  // A call without a path is about something else.
+  // A call without a path concerns something else.
   if (path === undefined && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) return undefined
   return SENTENCES[code]?.(error)
 }

@@ -2,13 +2,13 @@
 import { redactAddress } from '../kit/redact-address.ts'
 import { listOf, url } from './setting.ts'
 
-/** An address of a real venue: which venue, which of its hosts. */
+/** The address of one host of a real venue. */
 export interface VenueHost {
   readonly venue: string
   readonly part: string
   readonly url: string
 }
-/** A password may contain a comma: the list is split only where an address can start. */
+/** A password may contain a comma, so the list is split only where an address can begin. */
 const BEFORE_ADDRESS = /,(?=\s*(?:[a-z][a-z0-9.-]*=)?(?:https?|wss?):\/\/|\s*$)/
 const VENUE_HOST = /^([a-z][a-z0-9-]*)\.([a-z]+)=((?:https?|wss?):\/\/\S+)$/
 export const venueHosts = {

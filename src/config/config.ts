@@ -1,5 +1,5 @@
 /**
- * This is the only file that reads the environment. A setting comes from the environment, else from the file that
+ * The only file that reads the environment. A setting comes from the environment, else from the file that
  * TAPELINE_CONFIG names, else from its default.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ const SETTINGS = {
   ...ACCOUNTS_SETTINGS,
 } as const satisfies Record<string, Setting<unknown>>
 
-/** Read by the loader itself, by commands of customers and by tests; not settings of the service. */
+/** Read by the loader itself, by customer commands and by tests; these are not settings of the service. */
 const OTHER_VARIABLES = [
   'TAPELINE_URL',
   'TAPELINE_KEY',
@@ -48,14 +48,14 @@ export class ConfigError extends Error {
 
 export interface LoadedConfig {
   config: Config
-  /** One line per setting: where its value comes from; secrets as ***. */
+  /** One line per setting, with the origin of its value; secrets appear as ***. */
   described: { setting: string; value: string; from: string; about: string }[]
   warnings: string[]
   /** The file that TAPELINE_CONFIG names. */
   file: string | undefined
 }
 
-/** Which service commands of customers talk to, with which key, and where they store those. */
+/** The service and key for customer commands, and where they store them. */
 export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
   url: string | undefined
   key: string | undefined
@@ -67,12 +67,12 @@ export function clientSettings(env: NodeJS.ProcessEnv = process.env): {
     url: env.TAPELINE_URL,
     key: env.TAPELINE_KEY,
     webhookSecret: env.TAPELINE_WEBHOOK_SECRET,
-    // A relative one is to be ignored, says its specification.
+    // The XDG specification says that a relative path must be ignored.
     configFolder: isAbsolute(own) ? own : join(homedir(), '.config'),
   }
 }
 
-/** Read by the library that connects to PostgreSQL; `tapeline doctor` judges it. */
+/** Read by the library that connects to PostgreSQL; `tapeline doctor` checks its strength. */
 export function storePasswordOfEnvironment(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.PGPASSWORD
 }

@@ -1,4 +1,4 @@
-/** For how long is kept what is recorded, and how much room the disk must have. */
+/** How long recorded data is kept, and how much free space the disk must have. */
 import { parseRetention, type RetentionRule, showRetention } from '../core/retention.ts'
 import { byteSize, setting } from './setting.ts'
 

@@ -1,4 +1,4 @@
-/** The process: where it listens, what it does, where it stores, what it tells. */
+/** The process: where it listens, what it does, where it stores data, what it reports. */
 import { parseCidr } from '../kit/ip-range.ts'
 import { redactAddresses } from '../kit/redact-address.ts'
 import {
@@ -14,7 +14,7 @@ import {
   whole,
 } from './setting.ts'
 
-/** What a process can do; by default it does everything. */
+/** The roles that a process can have; by default it has all of them. */
 export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
 export type ProcessRole = (typeof PROCESS_ROLES)[number]
 
@@ -138,7 +138,7 @@ export const SERVICE_SETTINGS = {
         carriesKeys: true,
       },
     ),
-    // The name that every program with OpenTelemetry reads.
+    // The variable that every program with OpenTelemetry reads.
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   },
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),

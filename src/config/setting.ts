@@ -1,17 +1,20 @@
-/** A setting, declared once: its variable, type, default and one sentence. Below it the kinds of values. */
+/**
+ * A setting is declared once: its variable, type, default and a one-sentence description. The kinds of values follow
+ * below.
+ */
 export interface Setting<T> {
   readonly variable: string
   readonly about: string
   readonly fallback: T
   readonly secret: boolean
-  /** What is allowed, for the message about a wrong value. */
+  /** The allowed values, for the error about a wrong value. */
   readonly allowed: string
   readonly read: (text: string) => T | undefined
-  /** What exactly is wrong with a value, where more can be said than what is allowed. */
+  /** What exactly is wrong with a value, if more can be said than what is allowed. */
   readonly fault?: (text: string) => string | undefined
-  /** For values that are shown in another form. */
+  /** For values that are displayed in another form. */
   shown?(value: T): string
-  /** The text itself is not repeated in a message, since parts of it are secret. */
+  /** Errors do not repeat the text itself, because parts of it are secret. */
   readonly carriesKeys?: true
 }
 

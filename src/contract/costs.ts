@@ -7,14 +7,14 @@ export interface Cost {
   readonly prices: Readonly<Record<string, number>>
   readonly variants: readonly CostVariant[]
   perRow(credits: number): Cost
-  /** A price per unit; `always` counts the units that every answer has. */
+  /** A price per unit. Every answer is charged for `always` units in addition to those that are counted. */
   per(unit: string, credits: number, always?: number): Cost
-  /** Another price per row where the input has these values; `words` names the condition. */
+  /** Another price per row if the input has these values; `words` describes the condition. */
   perRowWhen(words: string, credits: number, when: CostInput): Cost
-  /** The same cost where a part of the input is fixed: only the prices that can still occur. */
+  /** The same cost with a part of the input fixed, reduced to the prices that can still occur. */
   given(fixed: CostInput): Cost
   charge(units: Units, input?: CostInput): number
-  /** The least that a useful answer costs: the base and one row. */
+  /** The minimum price of a useful answer: the base and one row. */
   least(input?: CostInput): number
   /** How many rows a balance pays for. */
   affordableRows(balance: number, input?: CostInput): number

@@ -1,6 +1,6 @@
 import type { ListAnswer } from './endpoint.ts'
 
-/** The formats of lists: a JSON envelope, one row per line, or CSV, all from the same row texts. */
+/** The formats of lists: a JSON envelope, one row per line, or CSV, all built from the same row texts. */
 export const FORMATS = ['json', 'ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
@@ -15,7 +15,7 @@ export const ROW_SEPARATOR = ',\n'
 
 const JSON_HEAD = '{"data":['
 
-/** CSV has a renderer of its own, which takes its time (`csvPage`). */
+/** CSV is rendered by `csvPage`, which is asynchronous because it takes longer. */
 export function renderList(
   answer: ListAnswer,
   format: Exclude<Format, 'csv'>,
@@ -39,7 +39,7 @@ export function csvLine(fields: readonly string[]): string {
   return `${fields.join(',')}\r\n`
 }
 
-/** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects are JSON. */
+/** RFC 4180. Null is an empty field and an empty text a quoted one; lists and objects are JSON. */
 export function csvField(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

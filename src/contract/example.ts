@@ -1,13 +1,13 @@
 /**
- * Values that only a running environment has. The document that a service serves has current ones, so that its
- * examples work as they are; the committed file has those of the recorded answers.
+ * Values that only a running environment has. A running service fills its OpenAPI document with current ones, so that
+ * the examples work as they are; the committed file has those of the recorded answers.
  */
 export interface ExampleSamples {
-  /** When they were taken. */
+  /** When the samples were taken. */
   readonly time?: string
   /** Slug of a market of prediction market A. */
   readonly market?: string
-  /** A confirmed transaction, an address that it pays, and the transaction in the form that the node takes. */
+  /** A confirmed transaction, an address that it pays, and the transaction in the form that the node accepts. */
   readonly txId?: string
   readonly address?: string
   readonly transaction?: unknown
@@ -17,7 +17,7 @@ export interface ExampleSamples {
   readonly tokenId?: string
 }
 
-/** A value that always works, or one made from samples; undefined where they lack it. */
+/** A value that always works, or one made from the samples; undefined if they lack it. */
 export type Example<T> = T | ((samples: ExampleSamples) => T | undefined)
 
 export function exampleOf<T>(example: Example<T> | undefined, samples: ExampleSamples): T | undefined {

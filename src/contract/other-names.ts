@@ -1,6 +1,6 @@
 /**
- * What other services call our parameters. A caller who comes from there is refused, as with every unknown name, and told
- * the name that the operation has.
+ * The names that other services give to our parameters. A request with such a name is refused, as with every unknown
+ * name, and the error suggests the name that the operation has.
  */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   start: [
@@ -43,13 +43,13 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   at: ['time', 'timestamp', 'ts', 'date'],
 }
 
-/** By the other name: ours, in the order of the table. */
+/** Maps each foreign name to our names, in the order of the table. */
 const OWN_NAMES = Map.groupBy(
   Object.entries(OTHERS).flatMap(([own, others]) => others.map((other) => ({ own, other }))),
   ({ other }) => other,
 )
 
-/** The name here of what another service calls so; undefined where the operation has nothing of the kind. */
+/** Our name for what another service calls `other`; undefined if the operation has no such parameter. */
 export function ownName(other: string, known: readonly string[]): string | undefined {
   const name = other
     .replace(/([a-z])([A-Z])/g, '$1_$2')

@@ -17,6 +17,6 @@ test('a long text that is no number is refused in time by its length, not by the
   const began = process.cpuUsage()
   for (let count = 0; count < 100; count++) assert.ok(amount.read(text) instanceof ParamRefusal)
   const { user } = process.cpuUsage(began)
-  // It took twenty seconds with two unbounded runs of digits beside each other.
+  // This took twenty seconds with two adjacent unbounded runs of digits.
   assert.ok(user < 1_000_000, `${user} µs`)
 })

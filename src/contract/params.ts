@@ -12,22 +12,22 @@ export interface Param<T = unknown> {
   readonly description: string
   /** JSON Schema for the OpenAPI document. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** Works on a running sandbox: API explorers fill it in. */
+  /** Works on a running sandbox, because API explorers fill it in. */
   readonly example?: Example<string | number | boolean>
   readonly required: boolean
-  /** Has to be given, unless this parameter is. */
+  /** The parameter is required unless this other one is given. */
   readonly requiredUnless: string | undefined
   readonly fallback: T | undefined
-  /** The code of a missing or wrong value. */
+  /** The error code for a missing or wrong value. */
   readonly fault: ErrorKind
-  /** The lowest tier that may use it, where that is above the endpoint's own. */
+  /** The lowest tier that may use it, if that is above the endpoint's own. */
   readonly tier: Tier | undefined
-  /** The sources it applies to; for others it is ignored and listed in `meta.ignored`. */
+  /** The sources that it applies to; for others it is ignored and listed in `meta.ignored`. */
   readonly sources: readonly Source[] | undefined
   readonly allowed: readonly string[] | undefined
-  /** What one source has of the allowed values, where sources differ. */
+  /** The allowed values that one source has, if sources differ. */
   readonly allowedOf: ((source: Source) => readonly string[]) | undefined
-  /** The parameter that it is another name of: its value becomes the value of that one. */
+  /** The parameter that this one is an alias of: its value becomes the value of that parameter. */
   readonly insteadOf: string | undefined
   readonly read: (text: string) => T | ParamRefusal
 }
@@ -36,7 +36,7 @@ export interface Param<T = unknown> {
 export class ParamRefusal {
   readonly message: string
   readonly allowed: readonly (string | number)[] | undefined
-  /** Distinguishes the faults of one parameter for programs. */
+  /** Lets programs distinguish the faults of one parameter. */
   readonly reason: string | undefined
   constructor(message: string, allowed?: readonly (string | number)[], reason?: string) {
     this.message = message
@@ -63,33 +63,33 @@ function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description
   } as Param<T>
 }
 
-/** May be left out. */
+/** Makes a parameter optional. */
 export function optional<T>(inner: Param<T>): Param<T | undefined> {
   return { ...inner, required: false }
 }
 
-/** May be left out and then has this value. */
+/** Makes a parameter optional, with this default. */
 export function withDefault<T>(inner: Param<T>, fallback: T): Param<T> {
   return { ...inner, required: false, fallback, schema: { ...inner.schema, default: fallback } }
 }
 
-/** May be left out where another parameter is given. */
+/** Makes a parameter optional if another one is given. */
 export function unlessGiven<T>(other: string, inner: Param<T>): Param<T | undefined> {
   const description = `${inner.description} Needed unless \`${other}\` is given.`
   return { ...optional(inner), requiredUnless: other, description }
 }
 
-/** Needs a higher tier than its endpoint. */
+/** Requires a higher tier than the endpoint. */
 export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
   return { ...inner, tier }
 }
 
-/** Applies to these sources only. */
+/** The parameter applies to these sources only. */
 export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
   return { ...inner, sources }
 }
 
-/** Beside a source, only the values that it has are allowed. */
+/** If a source is given, only the values that it has are allowed. */
 export function allowedBySource<T extends string>(
   allowedOf: (source: Source) => readonly string[],
   inner: Param<T>,
@@ -97,18 +97,18 @@ export function allowedBySource<T extends string>(
   return { ...inner, allowedOf }
 }
 
-/** Accepted because other services have it, and always listed in `meta.ignored`. */
+/** Accepted because other services have this parameter, but always listed in `meta.ignored`. */
 export function withoutMeaning<T>(inner: Param<T>): Param<T | undefined> {
   return onlyFor([], optional(inner))
 }
 
-/** Another name of a parameter that is declared before it. */
+/** An alias of a parameter that is declared before it. */
 export function insteadOf<T>(name: string, inner: Param<T>): Param<T | undefined> {
   const description = `Another name of \`${name}\`. ${inner.description}`
   return { ...optional(inner), insteadOf: name, description }
 }
 
-/** Read as declared, then put into other words. */
+/** Parses as declared, then converts the value. */
 export function translated<T, U>(inner: Param<T>, translate: (value: T) => U): Param<U> {
   const read = (text: string) => {
     const value = inner.read(text)
@@ -117,7 +117,7 @@ export function translated<T, U>(inner: Param<T>, translate: (value: T) => U): P
   return { ...inner, fallback: undefined, read }
 }
 
-/** With a value to try it with. */
+/** Adds an example value. */
 export function withExample<T>(example: Example<string | number | boolean>, inner: Param<T>): Param<T> {
   return { ...inner, example }
 }
@@ -154,7 +154,7 @@ export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
     read: (text) => {
       const upper = text.toUpperCase()
       if (allowed.includes(upper)) return upper
-      // Every venue's identifiers are longer than a ticker or contain a character that no ticker has.
+      // Identifiers of every venue are longer than a ticker or contain a character that no ticker has.
       if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
       return new ParamRefusal(
         `must be one of ${allowed.join(', ')}${identifier ? ` or ${identifier}` : ''}`,
@@ -214,7 +214,7 @@ export function integer(description: string, bounds: { min: number; max: number 
   })
 }
 
-/** Bounded: with two unbounded runs of digits a refusal would take time by the square of the length. */
+/** Bounded, because with two unbounded runs of digits a refusal would take time quadratic in the length. */
 const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i
 
 export function number(description: string, bounds: { min: number; max: number }): Param<number> {
@@ -239,7 +239,7 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['no', false],
 ])
 
-/** In any case: clients write `True`, `1` or `yes`. */
+/** Case-insensitive, because clients write `True`, `1` or `yes`. */
 export function readBoolean(text: string): boolean | ParamRefusal {
   const value = BOOLEAN_WORDS.get(text.toLowerCase())
   if (value !== undefined) return value
@@ -276,7 +276,7 @@ export function text(
   })
 }
 
-/** Text with its own parser. */
+/** Text with a custom parser. */
 export function readBy<T>(
   description: string,
   options: {
@@ -288,7 +288,7 @@ export function readBy<T>(
   return param<T>({ kind: 'text', description, ...options })
 }
 
-/** Row order. Left out: chronological when `start` is given, newest first otherwise. */
+/** Without a value, rows are chronological if `start` is given, and newest first otherwise. */
 export function order(): Param<'asc' | 'desc' | undefined> {
   return optional(
     choice('Row order. Left out: chronological when `start` is given, newest first otherwise.', [
@@ -314,7 +314,9 @@ export function page(bounds: { default: number; max: number }) {
   }
 }
 
-/** Names of range and page on other services. Their pages are counted: only the first one exists here. */
+/**
+ * The names that other services use for range and page. They address pages by offset; here only offset 0 is accepted.
+ */
 export function foreignRowsPage() {
   return {
     start_time: insteadOf('start', time('First instant, inclusive.')),

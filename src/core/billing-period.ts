@@ -4,7 +4,7 @@ export interface BillingPeriod {
   endMs: number
 }
 
-/** The period that holds an instant. A billing day past the end of a short month means its last day. */
+/** The period that contains an instant. A billing day that a short month does not have means its last day. */
 export function billingPeriod(nowMs: number, billingDay: number): BillingPeriod {
   const now = new Date(nowMs)
   const year = now.getUTCFullYear()

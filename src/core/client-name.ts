@@ -1,10 +1,10 @@
-/** What the clients call an endpoint. */
+/** The names that generated clients give to endpoints. */
 const VERBS: Record<string, string> = { post: 'create', put: 'replace', patch: 'update', delete: 'delete' }
 
 /**
- * The name of an endpoint: the words of its path. `GET /v1/open-interest` is `open interest`, `GET /v1/markets/{id}`
- * `market`, `GET /v1/perpdex/{symbol}` `perpdex by symbol`, `POST /v1/webhooks` `create webhook`,
- * `POST /v1/webhooks/{id}/test` `test webhook`, `POST /rpc` `rpc`.
+ * The name of an endpoint, made of the words of its path. `GET /v1/open-interest` is `open interest`, `GET
+ * /v1/markets/{id}` is `market`, `GET /v1/perpdex/{symbol}` is `perpdex by symbol`, `POST /v1/webhooks` is `create
+ * webhook`, `POST /v1/webhooks/{id}/test` is `test webhook`, and `POST /rpc` is `rpc`.
  */
 export function clientName(method: string, path: string): string[] {
   const parts = path.split('/').filter((part) => part !== '' && part !== 'v1')
@@ -12,7 +12,7 @@ export function clientName(method: string, path: string): string[] {
   const words: string[] = []
   for (const [n, part] of parts.entries()) {
     if (isParam(part)) continue
-    // What a parameter follows is one of several.
+    // A part that is followed by a parameter names one item of a collection.
     const next = parts[n + 1]
     const isOne = isParam(next)
     const hasForm = isOne && singular(part) !== part

@@ -1,7 +1,7 @@
 /**
- * UTC candles of a yes/no contract from the venue's finer candles. A finer candle with trades gives its own prices; one
- * without gives the middle of its closing quotes. Days are made of minutes or hours, never of the venue's days,
- * which end at midnight in New York.
+ * UTC candles of a yes/no contract, built from the venue's finer candles. A finer candle with trades contributes its
+ * own prices; one without trades contributes the midpoint of its closing quotes. Days are built from minutes or hours,
+ * never from the venue's days, which end at midnight in New York.
  */
 import { add, decimal, decimalText, ZERO } from './decimal.ts'
 import { type CandleInterval, candleStart } from './interval.ts'
@@ -11,9 +11,9 @@ import { MICRO, microOf, middleText } from './micro.ts'
 
 export interface ContractCandle {
   readonly openTimeMs: number
-  /** Null without a trade. */
+  /** Null if there was no trade. */
   readonly price: Prices | null
-  /** Closing quotes; null where the venue gives none. */
+  /** Closing quotes; null where the venue sends none. */
   readonly yesBid: string | null
   readonly yesAsk: string | null
   readonly volume: string
@@ -45,7 +45,7 @@ export function buildContractCandles(options: {
   })
 }
 
-/** An empty side is quoted as 0 or 1, which is no price. */
+/** The venue quotes an empty side as 0 or 1, which is not a price. */
 function quoteMid(candle: ContractCandle): string | null {
   const bid = candle.yesBid === null ? undefined : microOf(candle.yesBid)
   const ask = candle.yesAsk === null ? undefined : microOf(candle.yesAsk)

@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * A cursor is opaque, signed and bound: it contains the position of a walk, and its signature covers the path
- * and the filters of that walk, so that it opens nothing else. The same place gives the same cursor, in every
+ * A cursor is opaque, signed and bound to one listing: it contains a position, and its signature covers the path and
+ * the filters of the listing, so that it is not valid for any other. The same position gives the same cursor in every
  * process that shares the key.
  */
 export interface CursorCodec {
   encode(binding: string, place: CursorPlace): string
-  /** undefined for a cursor that is broken, forged, or belongs to another walk. */
+  /** undefined for a cursor that is malformed, forged, or belongs to another listing. */
   decode(binding: string, cursor: string): CursorPlace | undefined
 }
 
-/** Plain values only, so that one cursor has one spelling. */
+/** Plain values only, so that a position has exactly one spelling. */
 export type CursorPlace = readonly (string | number | null)[]
 
 const SIGNATURE_BYTES = 12

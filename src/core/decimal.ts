@@ -12,7 +12,7 @@ export const ZERO: Decimal = { units: 0n, scale: 0 }
 
 const DECIMAL_TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 const MAX_DIGITS = 96
-/** With up to this many digits a number is exact, and converting it to a `bigint` is faster than parsing text. */
+/** A number with up to this many digits is exact, and converting it to a `bigint` is faster than parsing text. */
 const MAX_NUMBER_DIGITS = 15
 const [MINUS, POINT, DIGIT_ZERO] = [45, 46, 48]
 const POWERS = Array.from({ length: 40 }, (_, power) => 10n ** BigInt(power))
@@ -24,7 +24,7 @@ export function tryDecimal(text: string): Decimal | undefined {
   return text.length <= MAX_NUMBER_DIGITS ? (shortDecimal(text) ?? anyDecimal(text)) : anyDecimal(text)
 }
 
-/** Digits with a sign or a point, as nearly all prices and sizes are; undefined for anything else. */
+/** Reads digits with an optional sign and point, as in nearly all prices and sizes; undefined for anything else. */
 function shortDecimal(text: string): Decimal | undefined {
   const { length } = text
   const isNegative = text.charCodeAt(0) === MINUS
@@ -83,7 +83,7 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, scale: a.scale + b.scale }
 }
 
-/** a / b rounded half away from zero to that many decimals; undefined when b is zero. */
+/** a / b, rounded half away from zero to the given number of decimals; undefined when b is zero. */
 export function divide(a: Decimal, b: Decimal, decimals: number): Decimal | undefined {
   if (b.units === 0n) return undefined
   const power = decimals + b.scale - a.scale
@@ -105,7 +105,7 @@ function divideRounded(numerator: bigint, denominator: bigint): bigint {
   return negative ? -quotient : quotient
 }
 
-/** Negative, zero or positive, as a is below, equal to or above b. */
+/** Negative, zero or positive if a is below, equal to or above b. */
 export function compare(a: Decimal, b: Decimal): number {
   const scale = Math.max(a.scale, b.scale)
   const left = unitsAt(a, scale)

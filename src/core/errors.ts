@@ -1,6 +1,6 @@
 /**
- * The error catalogue: every code that a caller can meet, its status and its one-line meaning. The public
- * text of an error is separate from what is logged about it.
+ * The error catalogue: every code that a caller can receive, with its status and a one-line meaning. The public text of
+ * an error is separate from what is logged about it.
  */
 export const ERRORS = {
   invalid_symbol: { status: 400, title: 'The symbol is missing or not recognised' },
@@ -38,12 +38,12 @@ export const ERRORS = {
 
 export type ErrorKind = keyof typeof ERRORS
 
-/** Two kinds share one public code with two statuses (409 in progress, 422 with another body). */
+/** Two kinds share one public code with different statuses (409 in progress, 422 with another body). */
 export function publicCode(kind: ErrorKind): string {
   return kind === 'idempotency_in_progress' ? 'idempotency_conflict' : kind
 }
 
-/** One wrong parameter. Several of them travel in one error. */
+/** One wrong parameter. An error can carry several of them. */
 export interface InputFault {
   param: string
   error: ErrorKind
@@ -52,7 +52,7 @@ export interface InputFault {
   [extra: string]: unknown
 }
 
-/** Members that an error body may have beside code, message and request id. */
+/** Members that an error body may have in addition to code, message and request id. */
 export interface ErrorDetail {
   param?: string
   allowed?: readonly (string | number)[]
@@ -65,7 +65,7 @@ export interface ErrorDetail {
   [extra: string]: unknown
 }
 
-/** An error that a caller may read. Anything else that is thrown becomes `internal_error`. */
+/** An error that a caller may read. Any other thrown error becomes `internal_error`. */
 export class ApiError extends Error {
   readonly kind: ErrorKind
   readonly status: number
@@ -87,10 +87,10 @@ export class ApiError extends Error {
   }
 }
 
-/** A check stops after this many faults: enough to correct a request. */
+/** Validation stops after this many faults, which are enough to correct a request. */
 export const MAX_FAULTS = 20
 
-/** Many faults as one error: a code of its own (400) wins over the general one (422). */
+/** Combines many faults into one error. A specific code (400) takes precedence over the general one (422). */
 export function faultsError(found: readonly InputFault[]): ApiError {
   const faults = found.slice(0, MAX_FAULTS)
   const lead = faults.find((fault) => fault.error !== 'invalid_param') ?? faults[0]

@@ -16,8 +16,8 @@ export const DATASETS = [
 export type Dataset = (typeof DATASETS)[number]
 
 /**
- * The interval of a feed: the length of candles, flow and open interest; the contract duration
- * (`market_type`) of prediction-market snapshots; '' where there is none.
+ * The interval of a feed: the length of candles, flow and open interest; the contract duration (`market_type`) of
+ * prediction-market snapshots; '' for feeds without an interval.
  */
 export type FeedInterval = Exclude<Interval, '24h'> | ''
 
@@ -35,7 +35,7 @@ export function feedName(feed: Feed): string {
 
 const SEVERAL_PER_INSTANT: readonly Dataset[] = ['trades', 'liquidations', 'snapshots']
 
-/** Whether the time alone identifies a row of the feed: no instruments, no sequence. */
+/** Whether the time alone identifies a row of the feed, without instrument or sequence. */
 export function hasOneRowPerInstant({ dataset, source }: Feed): boolean {
   return !SEVERAL_PER_INSTANT.includes(dataset) && source !== 'predmkt_a' && source !== 'predmkt_b'
 }

@@ -17,12 +17,12 @@ export type Interval = keyof typeof INTERVAL_MS
 export const CANDLE_INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d'] as const satisfies Interval[]
 export type CandleInterval = (typeof CANDLE_INTERVALS)[number]
 
-/** `24h` and `1d` are the same candles; they are stored under one name. */
+/** `24h` and `1d` are the same candles and are stored under one name. */
 export function storedInterval(interval: Interval): Exclude<Interval, '24h'> {
   return interval === '24h' ? '1d' : interval
 }
 
-/** The start of the candle that holds an instant. All candles are aligned to the epoch in UTC. */
+/** The start of the candle that contains an instant. All candles are aligned to the epoch in UTC. */
 export function candleStart(timeMs: number, interval: Interval): number {
   const length = INTERVAL_MS[interval]
   return Math.floor(timeMs / length) * length

@@ -1,7 +1,7 @@
 /**
- * The prices of a longer candle from those of the candles it is made of. A candle without trades repeats an older price (or
- * a quote): beside a candle with trades it lends nothing, or the longer candle would open, peak or close at a price at
- * which nobody traded in it.
+ * Computes the prices of a longer candle from the candles it consists of. A candle without trades repeats an older
+ * price (or a quote). It is ignored beside a candle with trades, because otherwise the longer candle could open, peak
+ * or close at a price at which nobody traded in it.
  */
 import { compare, decimal } from './decimal.ts'
 
@@ -16,7 +16,7 @@ export interface CandlePrices extends Prices {
   readonly hasTrades: boolean
 }
 
-/** Two neighbours, the earlier one first. Prices keep their text. */
+/** Joins two neighbours, the earlier one first. Prices keep their text. */
 export function joinPrices(first: CandlePrices, second: CandlePrices): CandlePrices {
   if (first.hasTrades !== second.hasTrades) return first.hasTrades ? first : second
   return {
@@ -28,7 +28,7 @@ export function joinPrices(first: CandlePrices, second: CandlePrices): CandlePri
   }
 }
 
-/** Exact: two long decimals may be the same floating-point number. */
+/** Compares exactly, because two long decimals may be the same floating-point number. */
 function isAbove(a: string, b: string): boolean {
   const [x, y] = [Number(a), Number(b)]
   return x === y ? a !== b && compare(decimal(a), decimal(b)) > 0 : x > y

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { ENVIRONMENTS, type Environment } from './environment.ts'
 
 /**
- * `svc_live_` or `svc_test_`, 32 base62 characters, and a 6-character checksum (CRC32 of all before it, in
+ * `svc_live_` or `svc_test_`, 32 base62 characters, and a 6-character checksum (CRC32 of everything before it, in
  * base62), so that a typo is recognised without looking the key up.
  */
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -14,7 +14,7 @@ function keyPrefix(environment: Environment): string {
   return `svc_${environment}_`
 }
 
-/** Builds a key from random bytes (at least 32; bytes that would skew the choice are passed over). */
+/** Builds a key from random bytes. Bytes from 248 up are skipped, because they would favour some characters. */
 export function formatKey(environment: Environment, randomBytes: (count: number) => Uint8Array): string {
   let secret = ''
   while (secret.length < SECRET_LENGTH) {
@@ -28,7 +28,7 @@ export function formatKey(environment: Environment, randomBytes: (count: number)
 
 export type KeyReading = { ok: true; environment: Environment } | { ok: false; problem: string }
 
-/** The environment of a well-formed key, or what is wrong with its form. */
+/** The environment of a well-formed key, or what is wrong with the key's form. */
 export function readKey(text: string): KeyReading {
   const match = FORM.exec(text)
   if (match === null) {

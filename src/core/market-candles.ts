@@ -1,9 +1,10 @@
 /**
- * Candles of one instrument of a prediction market (a token, or a yes/no ticker). Trades come first because they can
- * be asked for again, exactly; a candle without trades is made of the book's midpoints; a candle with neither is none.
+ * Candles of one instrument of a prediction market (a token, or a yes/no ticker). Trades are preferred because they can
+ * be requested again exactly. A candle without trades is built from the midpoints of the order book; without either
+ * there is no candle.
  *
  *   trade   open, high, low, close of the trades in (time, arrival) order, volume of all trades
- *   mid     the same of the midpoints, volume 0; trades that are found later replace it
+ *   mid     the same from the midpoints, volume 0; replaced by trades that are found later
  */
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
 import { type CandleInterval, candleStart } from './interval.ts'
@@ -14,7 +15,7 @@ export interface MarketTrade {
   readonly timeMs: number
   readonly price: string
   readonly size: string
-  /** Negotiated away from the book: counts as volume, not as a price. */
+  /** Negotiated outside the order book: counts towards the volume but not as a price. */
   readonly isBlock?: boolean
 }
 
@@ -31,27 +32,27 @@ export interface MarketCandle {
   readonly close: string
   readonly volume: string
   readonly basis: 'trade' | 'mid'
-  /** How many trades or samples the prices come from. */
+  /** How many trades or midpoints the prices come from. */
   readonly samples: number
 }
 
-/** Volume in money (Σ price × size) or in pieces (Σ size). */
+/** Volume in money (Σ price × size) or in contracts (Σ size). */
 export type VolumeUnit = 'money' | 'pieces'
 
 /** Beyond this spread the midpoint of a book is not a price. */
 const MAX_MID_SPREAD = MICRO / 10
 
-/** The midpoint of a two-sided book in millionths, where its spread allows one. */
+/** The midpoint of a two-sided order book in millionths; null if the spread is too wide. */
 export function midOf(bid: number | null, ask: number | null): string | null {
   return bid !== null && ask !== null && ask - bid > MAX_MID_SPREAD ? null : anyMidOf(bid, ask)
 }
 
-/** The midpoint of a two-sided book, however wide it is. */
+/** The midpoint of a two-sided order book, however wide its spread is. */
 export function anyMidOf(bid: number | null, ask: number | null): string | null {
   return bid === null || ask === null ? null : middleText(bid, ask)
 }
 
-/** Ascending; candles in which neither a trade nor a midpoint lies are left out. */
+/** In ascending order. A candle with neither a trade nor a midpoint is left out. */
 export function buildMarketCandles(options: {
   interval: CandleInterval
   trades: readonly MarketTrade[]
@@ -68,7 +69,7 @@ export function buildMarketCandles(options: {
   })
 }
 
-/** The candle of some trades and midpoints, which are in order of time; undefined where neither gives a price. */
+/** The candle of the given trades and midpoints, which must be in order of time; undefined if neither gives a price. */
 export function marketCandle(
   openTimeMs: number,
   traded: TradedPrices,
@@ -81,7 +82,10 @@ export function marketCandle(
   return { openTimeMs, ...prices, volume: decimalText(traded.volume), basis, samples }
 }
 
-/** What a candle needs of its trades, whatever the order in which they come: of one instant the first opens, the last closes. */
+/**
+ * What a candle needs from its trades, which may be added in any order. Of trades at the same instant, the first one
+ * added can be the open and the last one the close.
+ */
 export class TradedPrices {
   readonly #unit: VolumeUnit
   #volume = ZERO
@@ -114,7 +118,7 @@ export class TradedPrices {
     if (isFirst || compare(price, this.#low) < 0) this.#low = price
   }
 
-  /** Null without a trade that gave one. */
+  /** Null if no trade gave a price. */
   prices(): Prices | null {
     if (this.priced === 0) return null
     return plainPrices({
@@ -127,9 +131,9 @@ export class TradedPrices {
 }
 
 /**
- * Longer candles from the candles they are made of: the same as from the trades themselves, except for the volume of block
- * trades at a time without a price, of which there is no finer candle. A finer candle of midpoints is no part of a candle
- * that has trades.
+ * Builds longer candles from finer ones. The result is the same as from the trades themselves, except for the volume of
+ * block trades at a time without a price, for which there is no finer candle. A finer candle of midpoints does not
+ * contribute prices to a candle that has trades.
  */
 export function rollUpMarketCandles(
   interval: CandleInterval,
@@ -144,7 +148,7 @@ export function rollUpMarketCandles(
   )
 }
 
-/** Finer candles on their way to a longer one. */
+/** Finer candles that are being joined into a longer one. */
 export interface JoinedCandles {
   readonly prices: CandlePrices
   readonly volume: Decimal
@@ -160,7 +164,7 @@ export function joinedOf({ open, high, low, close, basis, volume, samples }: Mar
   }
 }
 
-/** Two neighbours, the earlier one first. */
+/** Joins two neighbours, the earlier one first. */
 export function joinMarketCandles(first: JoinedCandles, second: JoinedCandles): JoinedCandles {
   return {
     prices: joinPrices(first.prices, second.prices),
@@ -183,7 +187,7 @@ export function joinedCandle(openTimeMs: number, { prices, volume, samples }: Jo
   }
 }
 
-/** Null for no prices at all. */
+/** Null for an empty list. */
 export function pricesOf(prices: readonly string[]): Prices | null {
   const [open, close] = [prices[0], prices.at(-1)]
   if (open === undefined || close === undefined) return null
@@ -202,7 +206,7 @@ function plainPrices({ open, high, low, close }: Prices): Prices {
   return { open: text(open), high: text(high), low: text(low), close: text(close) }
 }
 
-/** The order within a candle is by time, then as given. */
+/** Within a candle, items are ordered by time, then as given. */
 function groupByCandle<T extends { readonly timeMs: number }>(
   items: readonly T[],
   interval: CandleInterval,

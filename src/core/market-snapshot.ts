@@ -1,6 +1,6 @@
 /**
- * From the kept books of a prediction market to its snapshot row, with every level. Both books must be live: a gap
- * is better than a wrong book, so the caller writes nothing while one is stale.
+ * Builds the snapshot row of a prediction market, with every level, from its order books in memory. Both books must be
+ * live. The caller writes nothing while one is stale, because a gap is better than a wrong book.
  */
 
 import { midOf } from './market-candles.ts'
@@ -38,7 +38,7 @@ export function composeUpDown(
     tokenUp: state.tokenUp,
     tokenDown: state.tokenDown,
     priceUp,
-    // Kept as an identity; the Down book's own middle may differ by a part of a tick.
+    // Always one minus the price of Up; the midpoint of the Down book may differ by a fraction of a tick.
     priceDown: priceUp === null ? null : oneMinus(priceUp),
     referencePrice: state.referencePrice,
     up: state.up.microBook(),
@@ -46,7 +46,7 @@ export function composeUpDown(
   }
 }
 
-/** The Up leg's price; where its book has one side only, what the Down leg leaves of 1. */
+/** The price of the Up leg, or one minus the price of the Down leg if the Up book has only one side. */
 function probabilityOf(state: UpDownState): string | null {
   const up = legPrice(state.up, state.lastUp)
   if (up !== null) return up
@@ -54,7 +54,9 @@ function probabilityOf(state: UpDownState): string | null {
   return down === null ? null : oneMinus(down)
 }
 
-/** The middle of a tight book, else the last trade, else the middle anyway; null without two sides. */
+/**
+ * The midpoint of a narrow book, else the last trade, else the midpoint of the wide book; null unless both sides exist.
+ */
 function legPrice(book: OrderBook, last: string | null): string | null {
   const bid = book.best('bids')
   const ask = book.best('asks')
@@ -63,7 +65,7 @@ function legPrice(book: OrderBook, last: string | null): string | null {
 }
 
 function oneMinus(price: string): string {
-  // A middle may have a seventh decimal, which millionths cannot hold.
+  // A midpoint may have a seventh decimal, which millionths cannot hold.
   const micro = microOf(price)
   if (micro !== undefined) return microText(complement(micro))
   const doubled = Math.round(Number(price) * 2_000_000)
@@ -79,7 +81,7 @@ export interface YesNoState {
   readonly openInterest: string | null
 }
 
-/** The no book is the yes book from the other side and left out, so no_ask = 1 − yes_bid holds by construction. */
+/** Leaves out the no book, because it is the yes book seen from the other side: no_ask = 1 − yes_bid always holds. */
 export function composeYesNo(timeMs: number, state: YesNoState): MicroBooks<YesNoSnapshotInput, 'yes'> {
   return {
     time: timeMs,

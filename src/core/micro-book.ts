@@ -1,6 +1,7 @@
 /**
- * An order book of a prediction market as rows carry it: prices and sizes in whole millionths, best level first. The
- * second book of a market (Down, No) mostly mirrors the first: a bid at p is an ask at 1 − p. Then it is left out.
+ * An order book of a prediction market as stored with a row: prices and sizes in whole millionths, best level first.
+ * The second book of a market (Down, No) usually mirrors the first, a bid at p being an ask at 1 − p; a mirrored book
+ * is left out.
  */
 import { complement } from './micro.ts'
 
@@ -16,12 +17,12 @@ export interface MicroBook {
 
 export const NO_SIDE: MicroSide = { prices: [], sizes: [] }
 
-/** What the other outcome sees of a side: bids become asks at 1 − p, in the same order. */
+/** A side as seen from the other outcome: bids become asks at 1 − p, in the same order. */
 export function mirroredSide({ prices, sizes }: MicroSide): MicroSide {
   return { prices: prices.map(complement), sizes }
 }
 
-/** Bids and asks of both books; only those of the first where the second is its mirror. */
+/** Bids and asks of both books, or only of the first book if the second one mirrors it. */
 export function sidesOfBooks(first: MicroBook, second: MicroBook): MicroSide[] {
   return isMirror(first.asks, second.bids) && isMirror(first.bids, second.asks)
     ? [first.bids, first.asks]

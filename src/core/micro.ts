@@ -1,6 +1,6 @@
 /**
- * Prices and sizes of prediction markets as whole millionths. Venues write the same price as `.5`, `0.5` and
- * `0.5000`; a book needs one key for all of them, and 1 − p must be exact.
+ * Prices and sizes of prediction markets as whole millionths. Venues write the same price as `.5`, `0.5` and `0.5000`;
+ * an order book needs one key for all of them, and 1 − p must be exact.
  */
 export const MICRO = 1_000_000
 
@@ -9,8 +9,8 @@ const MAX_WHOLE_DIGITS = 9
 const DECIMALS = 6
 
 /**
- * Undefined for text that is no decimal number, or that has more than six decimals (zeros aside) or nine whole digits.
- * Read digit by digit: every level of every book passes here.
+ * Undefined for text that is not a decimal number, or that has more than six decimals (not counting trailing zeros) or
+ * more than nine whole digits. It is read digit by digit because every level of every book passes through here.
  */
 export function microOf(text: string): number | undefined {
   const { length } = text
@@ -41,13 +41,16 @@ export function microOf(text: string): number | undefined {
   return isNegative ? -value : value
 }
 
-/** The price of an order in millionths; undefined for what is no number between 0 and 1: at these nobody trades. */
+/**
+ * The price of an order in millionths; undefined unless it is a number above 0 and below 1, because nobody can trade at
+ * either.
+ */
 export function orderPriceOf(text: string): number | undefined {
   const micro = microOf(text)
   return micro !== undefined && micro > 0 && micro < MICRO ? micro : undefined
 }
 
-/** The size of an order in millionths, 0 for none; undefined for what is no number, or below 0. */
+/** The size of an order in millionths; undefined unless it is a number of at least 0. */
 export function orderSizeOf(text: string): number | undefined {
   const micro = microOf(text)
   return micro !== undefined && micro >= 0 ? micro : undefined
@@ -69,7 +72,7 @@ export function microText(micro: number): string {
   return `${sign}${whole}.${`${digits}`.padStart(places, '0')}`
 }
 
-/** Half of the sum of two prices, exact also where it falls between two millionths. */
+/** The midpoint of two prices, exact even if it falls between two millionths. */
 export function middleText(a: number, b: number): string {
   const sum = a + b
   return sum % 2 === 0 ? microText(sum / 2) : (sum / 2 / MICRO).toFixed(7)

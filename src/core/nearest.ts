@@ -1,9 +1,9 @@
-/** Longer than any name of ours: nothing of that length is a mistyped one. */
+/** Longer than any of our names, so longer text is not a typo of one. */
 const MAX_WORD_CHARS = 48
-/** Of many wrong names only the first get a suggestion: searching for one is the expensive part of a refusal. */
+/** Only the first wrong names get a suggestion, because the search is the most expensive part of a refusal. */
 export const MAX_SUGGESTIONS = 3
 
-/** The known word that a mistyped one most likely meant; undefined when none is near. */
+/** The known word that a mistyped one most likely meant; undefined when none is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > MAX_WORD_CHARS) return undefined
   const lower = word.toLowerCase()
@@ -19,7 +19,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Exact below the bound; from there on only known not to be below it. */
+/** Exact below the bound; otherwise some number that is not below it. */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) >= bound) return bound
   let previous = new Uint16Array(b.length + 1)
@@ -36,7 +36,7 @@ function editDistance(a: string, b: string, bound: number): number {
       current[j] = left
       if (left < least) least = left
     }
-    // No later row has less than the least of this one.
+    // No later row can have a value below the smallest one of this row.
     if (least >= bound) return bound
     ;[previous, current] = [current, previous]
   }

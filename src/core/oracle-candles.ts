@@ -1,11 +1,12 @@
 /**
- * Candles of an on-chain price, always from the updates themselves: a carried 5m candle is no update of its 15m candle.
+ * Candles of an on-chain price. They are always built from the updates themselves, because a carried-forward 5m candle
+ * is not an update of its 15m candle.
  *
  *   first_update   open = first update in the candle; an empty candle is flat at the answer before it (the default)
  *   in_force       open = the answer in force at the candle's start, which high and low include
  *
- * An answer is carried forward only while it is fresh: an empty candle that ends more than three heartbeats after
- * the last update is a gap, because then the chain or the feed stood still.
+ * An answer is carried forward only while it is fresh: an empty candle that ends more than three heartbeats after the
+ * last update is a gap, because by then the chain or the feed has stopped.
  */
 import { compare, decimal, decimalText } from './decimal.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from './interval.ts'
@@ -13,11 +14,11 @@ import type { Prices } from './join-prices.ts'
 import { pricesOf } from './market-candles.ts'
 
 export const CARRY_HEARTBEATS = 3
-/** A candle is final when it is known that so many heartbeats after its end there was no answer yet. */
+/** Without a later answer, a candle is final once all answers up to this many heartbeats after its end are known. */
 export const FINAL_HEARTBEATS = 2
 
 export interface OracleUpdate {
-  /** The oracle's own time of the answer, never block or receive time. */
+  /** The oracle's own time of the answer, never the block time or the receive time. */
   readonly updatedMs: number
   /** Orders answers of the same instant. */
   readonly roundId: bigint
@@ -32,8 +33,8 @@ export interface OracleCandle extends Prices {
 export type OpenRule = 'first_update' | 'in_force'
 
 /**
- * The candles that start in [fromMs, toMs), ascending. Updates before `fromMs` matter for what is carried in; there
- * is no candle before the first known update.
+ * The candles that start in [fromMs, toMs), in ascending order. Updates before `fromMs` are needed for the answer that
+ * is carried forward; no candle precedes the first known update.
  */
 export function buildOracleCandles(options: {
   interval: Extract<CandleInterval, '5m' | '15m'>
@@ -87,10 +88,10 @@ function candleAt(
   return prices === null ? null : { openTimeMs, ...prices, updates: inside.length }
 }
 
-/** Nothing can change the candle any more. */
+/** Whether the candle can no longer change. */
 export function isOracleCandleFinal(options: {
   endMs: number
-  /** Every answer before this is known. */
+  /** Every answer before this time is known. */
   knownToMs: number
   heartbeatMs: number
   newestUpdateMs: number | null
@@ -100,12 +101,12 @@ export function isOracleCandleFinal(options: {
   return options.knownToMs > endMs + FINAL_HEARTBEATS * options.heartbeatMs
 }
 
-/** An integer answer with its decimals as exact text. */
+/** An integer answer and its number of decimals as exact text. */
 export function answerText(answer: bigint, decimals: number): string {
   return decimalText({ units: answer, scale: decimals })
 }
 
-/** Whether answer b may follow answer a: newer round, and time that does not run backwards. */
+/** Whether answer b may follow answer a: a newer round, a time that does not run backwards, and a positive price. */
 export function mayFollow(a: OracleUpdate, b: OracleUpdate): boolean {
   return b.roundId > a.roundId && b.updatedMs >= a.updatedMs && compare(decimal(b.price), decimal(0)) > 0
 }
@@ -113,8 +114,8 @@ export function mayFollow(a: OracleUpdate, b: OracleUpdate): boolean {
 const ROUND_BITS = 64n
 
 /**
- * Whether there may be a round between two that follow each other. A new phase counts from 1, and its numbers do not
- * show where the phase before it ended.
+ * Whether rounds may be missing between two consecutive ones. A new phase starts counting at 1, and its numbers do not
+ * show where the previous phase ended.
  */
 export function skipsRounds(a: Pick<OracleUpdate, 'roundId'>, b: Pick<OracleUpdate, 'roundId'>): boolean {
   const isSamePhase = b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS

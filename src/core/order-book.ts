@@ -1,6 +1,6 @@
 /**
- * One order book, level by level. A side is two arrays of the same order, prices and sizes in millionths, with the
- * best level last: the top is the end of the arrays, and a change near it moves little.
+ * One order book, level by level. A side is two parallel arrays, prices and sizes in millionths, with the best level
+ * last: most changes are near the best price, so that little has to be moved.
  */
 import type { MicroBook, MicroSide } from './micro-book.ts'
 
@@ -8,14 +8,14 @@ export type BookSide = 'bids' | 'asks'
 /** Price and size in millionths. */
 export type MicroLevel = readonly [price: number, size: number]
 
-/** Best first: bids from the highest price down, asks from the lowest price up. */
+/** Best first: bids in descending, asks in ascending order of price. */
 export interface MicroLevels {
   readonly bids: readonly MicroLevel[]
   readonly asks: readonly MicroLevel[]
 }
 
 interface Side {
-  /** Ascending, so that the best is last: the price of a bid, the negated price of an ask. */
+  /** Ascending, so that the best is last: the price of a bid, or the negated price of an ask. */
   keys: number[]
   sizes: number[]
 }
@@ -33,7 +33,7 @@ export class OrderBook {
     this.fill('asks', asks)
   }
 
-  /** Becomes a copy of another book, in the memory that this one has. */
+  /** Makes this book a copy of another one and reuses its arrays. */
   copyFrom(other: OrderBook): void {
     for (const name of ['bids', 'asks'] as const) {
       const own = this.sides[name]
@@ -73,7 +73,7 @@ export class OrderBook {
     }
   }
 
-  /** 0 where there is no such level. */
+  /** 0 if there is no such level. */
   sizeAt(name: BookSide, price: number): number {
     const { keys, sizes } = this.sides[name]
     const key = keyOf(name, price)
@@ -102,7 +102,7 @@ export class OrderBook {
     return this.isSame('bids', bids) && this.isSame('asks', asks)
   }
 
-  /** Whether a book of these levels, in any order, would be the same. */
+  /** Whether a book with these levels, in any order, would be the same. */
   hasLevels({ bids, asks }: MicroLevels): boolean {
     if (this.isInOrder('bids', bids) && this.isInOrder('asks', asks)) return true
     const other = new OrderBook()
@@ -123,7 +123,7 @@ export class OrderBook {
     return { bids: this.microSide('bids'), asks: this.microSide('asks') }
   }
 
-  /** Of levels with the same price the last one counts. */
+  /** If a price occurs more than once, its last level counts. */
   private fill(name: BookSide, levels: readonly MicroLevel[]): void {
     const side = this.sides[name]
     side.keys = []
@@ -133,7 +133,7 @@ export class OrderBook {
       side.keys.push(keyOf(name, price))
       side.sizes.push(size)
     }
-    // Books come in order, the best level last or first.
+    // Venues send books in order, with the best level either last or first.
     if (isAscending(side.keys)) return
     side.keys.reverse()
     side.sizes.reverse()
@@ -151,7 +151,7 @@ export class OrderBook {
     return { prices, sizes: sizes.toReversed() }
   }
 
-  /** Whether these are the levels of a side, the best one first or last. */
+  /** Whether these are exactly the levels of a side, with the best one first or last. */
   private isInOrder(name: BookSide, levels: readonly MicroLevel[]): boolean {
     const { keys, sizes } = this.sides[name]
     const { length } = keys

@@ -2,13 +2,13 @@ import type { CandleInterval } from './interval.ts'
 import { INTERVAL_MS } from './interval.ts'
 
 /**
- * Plans are data. Market data calls the middle plan `pro`, the node group calls it `developer`: a plan has
- * a name and the tier that it belongs to. Everything that differs between plans is defined here and only here.
+ * Plans are data. Market data calls the middle plan `pro` and the node group calls it `developer`, so a plan has both a
+ * name and a tier. Everything that differs between plans is defined only here.
  */
 export const TIERS = ['free', 'pro', 'business'] as const
 export type Tier = (typeof TIERS)[number]
 
-/** What history depth is counted for. */
+/** The kinds of data for which a plan limits the depth of history. */
 export const HISTORIES = [
   'candles',
   'snapshots',
@@ -112,7 +112,7 @@ export const BUILT_IN_PLANS: readonly Plan[] = [
   },
 ]
 
-/** A tier as shown to users: the name of its plan, with the tier's own name beside it where that differs. */
+/** A tier as shown to users: the name of its plan, followed by the name of the tier if that differs. */
 export function tierInWords(tier: Tier): string {
   const name = BUILT_IN_PLANS.find((plan) => plan.tier === tier)?.name ?? tier
   return name === tier ? `${name} plan` : `${name} plan (tier ${tier})`
@@ -130,7 +130,7 @@ export function allowsInterval(plan: Plan, interval: keyof typeof INTERVAL_MS): 
   return INTERVAL_MS[interval] >= INTERVAL_MS[plan.finestCandle]
 }
 
-/** The lowest tier that has a plan which satisfies a condition; null when none does. */
+/** The lowest tier with a plan that satisfies a condition; null if there is none. */
 export function lowestTier(plans: readonly Plan[], allows: (plan: Plan) => boolean): Tier | null {
   return TIERS.find((tier) => plans.some((plan) => plan.tier === tier && allows(plan))) ?? null
 }

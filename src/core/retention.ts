@@ -1,5 +1,5 @@
 /**
- * For how long rows are kept, as rules of the operator:
+ * The operator's rules for how long rows are kept:
  *
  *   trades=90d                  a dataset
  *   candles.1s=180d             one interval of it
@@ -7,8 +7,8 @@
  *   candles.1s@cexa=14d         both
  *   *@predmkt_a=60d  *=forever  any dataset
  *
- * The rule that names the most applies to a feed; of two that name equally much, the one that keeps it longer. What no
- * rule names is kept forever.
+ * The most specific rule applies to a feed; of two equally specific rules, the one that keeps rows longer. Rows that no
+ * rule matches are kept forever.
  */
 import { DATASETS, type Dataset, type Feed, type FeedInterval } from './feed.ts'
 import { INTERVAL_MS, type Interval, storedInterval } from './interval.ts'
@@ -17,15 +17,15 @@ import { HISTORIES, type History, type Plan } from './plan.ts'
 import { resolveSource, SOURCES, type Source } from './source.ts'
 
 export interface RetentionRule {
-  /** Null: any. */
+  /** Null matches any. */
   readonly dataset: Dataset | null
   readonly interval: FeedInterval | null
   readonly source: Source | null
-  /** Null: forever. */
+  /** Null means forever. */
   readonly days: number | null
 }
 
-/** What a rule is about; symbols are kept alike. */
+/** The parts of a feed that a rule can match; a rule applies to all symbols. */
 type KeptFeed = Pick<Feed, 'dataset' | 'source' | 'interval'>
 
 const MAX_RULES = 100
@@ -35,7 +35,7 @@ const DAYS = /^([1-9]\d{0,4})d$/
 const FOREVER = 'forever'
 const INTERVALS = Object.keys(INTERVAL_MS) as Interval[]
 
-/** The rules of a text; a sentence about the first fault where there is one. */
+/** The rules in a text, or a sentence about its first fault. */
 export function parseRetention(text: string): readonly RetentionRule[] | { readonly fault: string } {
   const parts = text
     .split(',')
@@ -84,7 +84,7 @@ export function showRetention(rules: readonly RetentionRule[]): string {
   return shown.join(',') || `*=${FOREVER}`
 }
 
-/** Days that rows of the feed are kept; null: forever. */
+/** How many days rows of the feed are kept; null means forever. */
 export function keptDays(rules: readonly RetentionRule[], feed: KeptFeed): number | null {
   let best: { readonly names: number; readonly days: number } | undefined
   for (const { days, ...rule } of rules) {
@@ -108,7 +108,7 @@ const DATASETS_OF: Record<History, readonly Dataset[]> = {
   funding: ['funding'],
 }
 
-/** Which sources have a dataset: nothing is promised of the others. */
+/** The sources that have each dataset; plans promise nothing for the others. */
 export const SOURCES_WITH: Record<Dataset, readonly Source[]> = {
   candles: SOURCES,
   snapshots: ['perpdex', 'predmkt_a', 'predmkt_b'],
@@ -121,8 +121,8 @@ export const SOURCES_WITH: Record<Dataset, readonly Source[]> = {
 }
 
 /**
- * The first promise of a plan that the rules do not keep, as a sentence. A plan that promises all of a history
- * promises what is kept of it.
+ * The first promise of a plan that the rules do not keep, as a sentence. A plan with unlimited history promises only
+ * what is kept.
  */
 export function brokenPromise(
   rules: readonly RetentionRule[],

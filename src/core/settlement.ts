@@ -1,7 +1,10 @@
-/** The price on which an Up/Down market is settled: another one per market, and the venue changes it over the years. */
+/**
+ * The price by which an Up/Down market is settled. It differs between markets, and the venue has changed it over the
+ * years.
+ */
 export interface SettlementPrice {
-  /** Whose price: that of the exchange or that of the oracle's stream. */
+  /** Whose price it is: the exchange's or that of the oracle's stream. */
   readonly of: 'binance' | 'chainlink'
-  /** Its mean over so many seconds; null for the price of the moment. */
+  /** The price is averaged over this many seconds; null for the price at a single moment. */
   readonly windowSeconds: number | null
 }

@@ -1,7 +1,10 @@
-/** The store cannot be reached or does not accept the call now; later it may. In one sentence for the operator. */
+/**
+ * The store cannot be reached or cannot accept the call now, but may later. The message is one sentence for the
+ * operator.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError'
-  /** A write may have been done: the store was lost before it said so. */
+  /** The write may have taken effect: the connection was lost before the store confirmed it. */
   readonly mayBeDone: boolean
 
   constructor(message: string, options: ErrorOptions & { mayBeDone?: boolean } = {}) {
@@ -10,7 +13,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** It answers reads and refuses writes: a full disk, or an administrator has made it read-only. */
+/** The store answers reads but refuses writes, because its disk is full or an administrator made it read-only. */
 export class WritesRefusedError extends StoreUnavailableError {
   override readonly name = 'WritesRefusedError'
 }

@@ -1,4 +1,4 @@
-/** Times in: ISO 8601 with a zone, a date alone (midnight UTC), epoch seconds or milliseconds. */
+/** Accepted times: ISO 8601 with a zone, a date alone (midnight UTC), epoch seconds or milliseconds. */
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?|(?<=\s)\d{2}:?\d{2}))?$/
 const EPOCH = /^(0|\d{9,14})$/
@@ -7,7 +7,7 @@ const OWN_LENGTH = '2026-03-14T04:00:00.000Z'.length
 
 /** Milliseconds since the epoch, or undefined for text that is not a time. */
 export function parseTime(text: string): number | undefined {
-  // Our own form is by far the most frequent one, and writing it again proves that it is a real date.
+  // Our own form is by far the most frequent one. Formatting the time again proves that it is a real date.
   if (text.length === OWN_LENGTH && text.endsWith('Z')) {
     const time = Date.parse(text)
     if (time >= 0 && formatTime(time) === text) return time
@@ -32,7 +32,7 @@ export function parseTime(text: string): number | undefined {
 
 function offsetMinutes(zone: string): number | undefined {
   if (zone === 'Z' || zone === 'z') return 0
-  // A `+` that was not percent-encoded arrives as a space: what follows is still a positive offset.
+  // A `+` that was not percent-encoded arrives as a space, so an offset after a space is positive.
   const sign = zone.startsWith('-') ? -1 : 1
   const digits = zone.replace(/[^\d]/g, '')
   const hours = Number(digits.slice(0, 2))
@@ -41,7 +41,7 @@ function offsetMinutes(zone: string): number | undefined {
 }
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-/** A request covers only a few days: their texts are cached, each at the index of its day number. */
+/** A request covers only a few days, so their texts are cached, indexed by day number. */
 const KEPT_DAYS = 64
 const keptDays = new Float64Array(KEPT_DAYS).fill(Number.NaN)
 const keptDates: string[] = new Array(KEPT_DAYS).fill('')
@@ -59,7 +59,10 @@ function dateOf(day: number): string {
 let lastDay = Number.NaN
 let lastDate = ''
 
-/** Times out: `2026-03-14T04:00:00.000Z`. Rows that follow each other are mostly of one day. */
+/**
+ * The form of all times that are served: `2026-03-14T04:00:00.000Z`. Consecutive rows are mostly of the same day, so
+ * the last date is reused.
+ */
 export function formatTime(timeMs: number): string {
   const whole = Math.floor(timeMs)
   const day = Math.floor(whole / DAY_MS)

@@ -5,7 +5,7 @@ import { START_CALL } from './web/explorer/paths.ts'
 
 const [, , root = '', outDir = ''] = process.argv
 
-/** The head preloads what the code will need: the first answer and the chart. */
+/** Adds tags that preload what the code will need first: the first answer and the chart. */
 const earlyTags: Plugin = {
   name: 'early-tags',
   transformIndexHtml: {

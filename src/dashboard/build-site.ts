@@ -15,24 +15,24 @@ import { promisify } from 'node:util'
 import type { Logger } from '../kit/log.ts'
 
 /**
- * Builds the page when it is missing or stale, into a folder named after the content of its sources. The folder is
- * moved into place when it is complete, so that several processes may start at the same time. The builder runs in a
- * process of its own: the service is ready meanwhile, and the builder's memory (150 MB) goes with the process.
+ * Builds the page if it is missing or stale, into a folder named after the hash of its sources. The folder is moved
+ * into place when it is complete, so that several processes may start at the same time. The builder runs in a separate
+ * process, so that the service can start meanwhile and the builder's memory (150 MB) is freed with its process.
  */
 const PROJECT = join(import.meta.dirname, '..', '..')
 const WEB = join(import.meta.dirname, 'web')
 const BUILDER = join(import.meta.dirname, 'build-process.ts')
 const OUT = join(PROJECT, 'build', 'dashboard')
-/** Of an installed package. */
+/** The built page of an installed package. */
 const SHIPPED = join(PROJECT, 'page')
-/** The page imports some of it. */
+/** The page imports parts of it. */
 const CORE = join(PROJECT, 'src', 'core')
 
 export async function builtSite(log: Logger): Promise<string> {
   if (existsSync(join(SHIPPED, 'index.html'))) return SHIPPED
   const target = join(OUT, contentHash())
   if (existsSync(join(target, 'index.html'))) {
-    // Marks it as in use, so that another process does not prune it.
+    // Marks the build as in use, so that another process does not prune it.
     utimesSync(target, new Date(), new Date())
     return target
   }
@@ -58,7 +58,7 @@ export async function builtSite(log: Logger): Promise<string> {
 /** Longer than a process takes to read a page that it has found or built. */
 const IN_USE_MS = 600_000
 
-/** Removes the builds of earlier versions and those that were interrupted. */
+/** Removes builds of earlier versions and interrupted builds. */
 export function pruneBuilds(folder: string, keep: string, nowMs: number): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
@@ -67,7 +67,7 @@ export function pruneBuilds(folder: string, keep: string, nowMs: number): void {
   }
 }
 
-/** Of the sources of the page and of the versions of its dependencies. */
+/** Hash of the page's sources and of the versions of its dependencies. */
 function contentHash(): string {
   const hash = createHash('sha256')
   const files = [WEB, CORE].flatMap((folder) =>

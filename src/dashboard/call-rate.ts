@@ -2,11 +2,14 @@ import { RateWindow } from '../accounts/rate-window.ts'
 import { Lru } from '../kit/lru.ts'
 import { DashboardError } from './route.ts'
 
-/** Far above what the page does by itself: it polls every few seconds. Calls cost no credits, so nothing else bounds them. */
+/**
+ * Far above what the page does by itself, which is a poll every few seconds. Calls cost no credits, so nothing else
+ * bounds them.
+ */
 const LIMITS = { perSecond: 300, perMinute: 1_200 }
 const MAX_USERS = 2_000
 
-/** Of each user, in this process, whichever of its sessions calls. */
+/** Limits each user in this process, across all of the user's sessions. */
 export function createCallRate(nowMs = () => performance.now()): (userId: string) => void {
   const windows = new Lru<string, RateWindow>({ maxEntries: MAX_USERS })
   return (userId) => {

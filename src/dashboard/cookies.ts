@@ -12,8 +12,8 @@ const MAX_DEVICE_CHARS = 1_024
 export type SessionCookies = ReturnType<typeof sessionCookies>
 
 /**
- * One cookie for visitors and signed-in users; signing in replaces its value. The CSRF token follows from
- * it, but only the server can read the cookie, so only pages that the server answers can know the token.
+ * One cookie for visitors and signed-in users; signing in replaces its value. The CSRF token is derived from the
+ * cookie, which only the server can read, so only pages served by this server can know the token.
  */
 export function sessionCookies(options: { secure: boolean }) {
   const csrfOf = (token: string) => hash('sha256', `csrf ${token}`, 'base64url')
@@ -35,8 +35,8 @@ export function sessionCookies(options: { secure: boolean }) {
 export type DeviceCookies = ReturnType<typeof deviceCookies>
 
 /**
- * Marks a browser in which a user has signed in before. It grants no access: it only spares its owner the wait that
- * others' guesses cause. The e-mail in it is encrypted, so that nobody else can create one.
+ * Marks a browser in which a user has signed in before. It grants no access and only spares its owner the wait that
+ * other people's guesses cause. The e-mail in it is encrypted, so that nobody else can create one.
  */
 export function deviceCookies(options: { box: SecretBox; secure: boolean }) {
   const { box } = options
@@ -50,7 +50,7 @@ export function deviceCookies(options: { box: SecretBox; secure: boolean }) {
           value !== undefined && box.open(value.replaceAll('-', '+').replaceAll('_', '/')) === textOf(email)
         )
       } catch {
-        // Not ours, or sealed under the key of another installation.
+        // Not our cookie, or sealed with the key of another installation.
         return false
       }
     },

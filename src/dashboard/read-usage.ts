@@ -1,12 +1,12 @@
 import type { Accounts, UsageRow } from '../accounts/accounts.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 
-/** So many rows are read in one turn of the loop: an embedded store reads them in this thread. */
+/** Rows read per turn of the event loop, because an embedded store reads them on this thread. */
 const PORTION = 1_000
 
 /**
- * The usage of a range, read from its newest row backwards. `isCut`: there is more than `maxRows`, and the rows are
- * those of the newest whole days.
+ * The usage of a range, read from its newest row backwards. `isCut` means that there are more than `maxRows`; the rows
+ * are then those of the newest complete days.
  */
 export async function readUsage(
   accounts: Pick<Accounts, 'usage'>,
@@ -20,7 +20,7 @@ export async function readUsage(
   let before: UsageRow | undefined
   do {
     if (before !== undefined) await nextTurn()
-    // One more than is shown tells that there is more.
+    // Reads one row more than is shown, to find out whether there are more.
     const newest = Math.min(portion, maxRows + 1 - count)
     const read = await accounts.usage(accountId, fromMs, toMs, { newest, ...(before && { before }) })
     portions.push(read)
@@ -29,7 +29,7 @@ export async function readUsage(
   } while (before !== undefined && count <= maxRows)
   const rows = portions.reverse().flat()
   if (count <= maxRows) return { rows, isCut: false }
-  // A part of the oldest day would look like all of it.
+  // A part of the oldest day would look like the whole day.
   const oldest = rows[0]?.day
   const first = rows.findIndex(({ day }) => day !== oldest)
   return { rows: first < 0 ? [] : rows.slice(first), isCut: true }

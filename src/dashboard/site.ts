@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 import { DashboardError, type DashboardReply, type EncodedFile } from './route.ts'
 
-/** Nothing inline, nothing from elsewhere. */
+/** Nothing inline, nothing from other origins. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,8 +41,8 @@ export const SITE_PAGES: readonly string[] = ['/', '/docs']
 export type Site = ReturnType<typeof createSite>
 
 /**
- * The built page in memory. It is built while the service starts; the first visitor waits for it.
- * @param folder resolves to the built page; asked once, and again after it failed
+ * Holds the built page in memory. It is built while the service starts; the first visitor waits for it.
+ * @param folder resolves to the built page; called once, and again after a failure
  */
 export function createSite(folder: () => Promise<string>) {
   let files: Promise<Map<string, DashboardReply>> | undefined
@@ -57,7 +57,7 @@ export function createSite(folder: () => Promise<string>) {
   }
   load().catch(() => {})
   return {
-    /** Undefined for a path that is no file of the page. */
+    /** Undefined for a path that is not a file of the page. */
     async find(path: string): Promise<DashboardReply | undefined> {
       const isAsset = path.startsWith('/assets/')
       if (!SITE_PAGES.includes(path) && path !== '/favicon.svg' && !isAsset) return undefined
@@ -68,7 +68,7 @@ export function createSite(folder: () => Promise<string>) {
   }
 }
 
-/** The files are few and never change: each is compressed once per encoding. */
+/** The files are few and never change, so each is compressed once per encoding. */
 export function encodedFile(): EncodedFile {
   const forms = new Map<string, Buffer>()
   return {
@@ -84,7 +84,7 @@ function readFiles(folder: string): Map<string, DashboardReply> {
   return new Map(
     names.map((name) => {
       const path = name === 'index.html' ? '/' : `/${name.replace(/\.html$/, '')}`
-      // Assets carry the hash of their content in their name.
+      // Asset names contain the hash of their content.
       const isFixed = path.startsWith('/assets/')
       const headers = [
         'Content-Type',

@@ -14,7 +14,7 @@ import type {
   UsageRowView,
 } from './wire.ts'
 
-/** How records are shown. No credential is in here: no hash, no token, no secret. */
+/** How records are shown. Views contain no credentials: no hash, no token, no secret. */
 export function accountView(account: AccountRecord): AccountView {
   const { id, email, plan, pausedReason, createdAtMs } = account
   return { id, email, plan, paused_reason: pausedReason, created_at: formatTime(createdAtMs) }

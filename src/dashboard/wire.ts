@@ -1,4 +1,4 @@
-/** The messages between the page and the server. Types only: the page imports nothing else of the server's. */
+/** The messages between the page and the server. Types only, because the page imports nothing else from the server. */
 export type EnvironmentName = 'test' | 'live'
 
 export interface PlanView {
@@ -18,25 +18,25 @@ export interface SessionView {
   /** Whether there is a public status page. */
   status_page: boolean
   environments: EnvironmentName[]
-  /** Where nothing is recorded, or no node is connected: what to set. */
+  /** Which settings to change if nothing is recorded or no node is connected. */
   idle: Record<EnvironmentName, { market: string | null; chain: string | null }>
   user: { email: string; role: 'operator' | 'customer' } | null
   account: AccountView | null
   plan: PlanView | null
-  /** What the operator announces. */
+  /** The operator's current notices. */
   notices: NoticeView[]
-  /** The smallest plan with webhooks; null where none has any. */
+  /** The smallest plan with webhooks; null if no plan has them. */
   webhook_plan: Pick<PlanView, 'name' | 'tier'> | null
 }
 
-/** The first answer to a page: the session, and what it shows first. */
+/** The first answer to a page: the session and what the page shows first. */
 export interface StartView {
   session: SessionView
-  /** Where the views come from. */
+  /** The environment of the views. */
   environment: EnvironmentName
-  /** `value` is the body of the view, JSON in text. */
+  /** `value` is the body of the view, as JSON text. */
   views: { path: string; price: number; value: string }[]
-  /** The free views of the day in credits, and what is left of them; null for a visitor. */
+  /** The day's free views in credits, and what is left of them; null for a visitor. */
   allowance: (AllowanceView & { used_up: boolean }) | null
 }
 
@@ -64,13 +64,13 @@ export interface KeyView {
   created_at: string
   last_used_at: string | null
   expires_at: string | null
-  /** The key that a rotation made instead of this one. */
+  /** The key that a rotation created to replace this one. */
   replaced_by: string | null
   revoked_at: string | null
 }
 
 export interface CreatedKeyView {
-  /** The clear text: in this answer and nowhere else. */
+  /** The clear text, which appears in this answer and nowhere else. */
   key: string
   record: KeyView
 }
@@ -100,7 +100,7 @@ export interface UsageView {
   to: string
   balances: BalanceView[]
   rows: UsageRowView[]
-  /** The first day of which there are rows, where the range has more than are shown. */
+  /** The first day that has rows, if the range has more rows than are shown. */
   rows_from: string | null
   keys: { id: string; name: string }[]
 }
@@ -137,7 +137,7 @@ export interface StatusView {
   notice: string | null
 }
 
-/** One delivery, as `GET webhooks/{environment}/{id}/deliveries/{delivery}` gives it. */
+/** One delivery, as returned by `GET webhooks/{environment}/{id}/deliveries/{delivery}`. */
 export interface DeliveryView {
   id: string
   event_id: string
@@ -151,14 +151,14 @@ export interface DeliveryView {
   duration_ms: number | null
   next_attempt_at: string | null
   created_at: string
-  /** Of the last try. */
+  /** The request of the last attempt. */
   request: {
     url: string
     headers: HeaderView[]
-    /** The event as it was sent (in a batch: its part of the array); null when it is no longer stored. */
+    /** The event as it was sent (in a batch, its element of the array); null if it is no longer stored. */
     body: { text: string; bytes: number; truncated: boolean } | null
   }
-  /** How the last answer began; null without one. */
+  /** The beginning of the last answer; null if there was none. */
   response: { headers: HeaderView[]; body: string | null } | null
 }
 
@@ -173,7 +173,7 @@ export interface RedeliveryView {
   event_id: string
 }
 
-/** What a day of a kind of event brings and costs, as `GET webhooks/{environment}/expected` gives it. */
+/** The expected events of a kind per day and their cost, as returned by `GET webhooks/{environment}/expected`. */
 export interface ExpectedEventsView {
   kind: string
   events_per_day: number | null
@@ -188,7 +188,7 @@ export interface OperatorAccountView extends AccountView {
   balances: BalanceView[]
 }
 
-/** A link to reset the password of a user: its token is in this answer and nowhere else. */
+/** A link to reset a user's password. Its token appears in this answer and nowhere else. */
 export interface ResetLinkView {
   email: string
   token: string
@@ -199,7 +199,7 @@ export interface ResetLinkView {
 export interface LinkView {
   valid: boolean
   email: string | null
-  /** The user was invited and chooses the first password. */
+  /** Whether the user was invited and chooses the first password. */
   first: boolean
 }
 
@@ -209,7 +209,7 @@ export interface CreatedAccountView {
   link: ResetLinkView
 }
 
-/** An incident or maintenance, as the operator wrote it. */
+/** An incident or maintenance, as written by the operator. */
 export interface NoticeView {
   id: string
   kind: 'incident' | 'maintenance'
@@ -229,7 +229,7 @@ interface CallView {
   environment: string
 }
 
-/** Calls of an account in the last 24 hours, as one process has seen them. */
+/** Calls of an account in the last 24 hours, as seen by one process. */
 export interface AccountCallsView {
   process: ProcessView
   failed: (CallView & { status: number; code: string; message: string; times: number })[]
@@ -259,7 +259,7 @@ export interface OverviewView {
     state: 'ok' | 'low'
     measured_at: string
     used_bytes: number
-    /** Null where the disk is that of another server. */
+    /** Null if the disk belongs to another server. */
     free_bytes: number | null
     min_free_bytes: number | null
     growth_bytes_per_day: number | null
@@ -272,7 +272,7 @@ export interface OverviewView {
       growth_bytes_per_day: number | null
     }[]
   } | null
-  /** Of the data folder of this process; null before the first one. */
+  /** The last backup of this process's data folder; null before the first one. */
   backup: {
     taken_at: string | null
     to: string | null

@@ -1,5 +1,6 @@
 /**
- * Schemas of events. Apart from what writes events, so that the thread of the indexer does not load the schema library.
+ * Schemas of events. They are kept apart from the code that writes events, so that the indexer thread does not load the
+ * schema library.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import type { EventKind } from './kinds.ts'
@@ -9,7 +10,7 @@ const Score = Type.Integer({ minimum: 0 })
 const Sompi = Type.Integer({ minimum: 0, description: 'sompi' })
 const Address = Type.String()
 
-/** As `parsed.outputs` of a transaction shows them. */
+/** In the same form as `parsed.outputs` of a transaction. */
 const EventOutput = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   amount_sompi: Sompi,
@@ -29,7 +30,7 @@ const Parsed = Type.Object({
   outputs: Type.Array(EventOutput),
 })
 
-/** Of an event about an acceptance: it is taken back when the block leaves the chain. */
+/** Common members of events about an acceptance, which are retracted when the accepting block leaves the chain. */
 const ACCEPTED = {
   tx_id: Hash,
   daa_score: Score,
@@ -117,7 +118,7 @@ const EVENT_DATA = {
   }),
 } as const satisfies Record<EventKind, TSchema>
 
-/** The data of each kind, before integers are exact. */
+/** The data of each kind, with plain numbers. */
 export type EventDataShape = { [K in EventKind]: Static<(typeof EVENT_DATA)[K]> }
 
 export function eventSchema(kind: EventKind) {

@@ -44,7 +44,7 @@ test('on a busy chain all kinds occur, each in the published form', async (t) =>
   await caughtUp(database, sink)
   let events: StoredEvent[] = []
   const kinds = new Set<string>()
-  // Some kinds are notifications, which a machine without time for them brings late.
+  // Some kinds come from notifications, which arrive late on a busy machine.
   for (let round = 0; round < 20 && kinds.size < EVENT_KINDS.length; round++) {
     for (let i = 0; i < 150; i++) {
       rig.chain.chain.step()

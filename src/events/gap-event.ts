@@ -1,7 +1,7 @@
 /**
- * A place in the log where events are missing because the chain could not be read there. It is written together
- * with the recorded gap and numbered like an event, so that a reader who resumes before it finds it in order.
- * It cannot be subscribed to: the stream turns it into its `gap` message.
+ * A position in the log where events are missing because the chain could not be read. It is written together with the
+ * recorded gap and numbered like an event, so that a reader who resumes before it meets it in order. Nobody can
+ * subscribe to it; the stream turns it into its `gap` message.
  */
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { NewEvent } from '../store/events.ts'
@@ -9,7 +9,7 @@ import { ACCEPTED_KINDS, EVENT_KINDS, type EventKind, PARSED_KINDS } from './kin
 
 export const GAP_KIND = 'gap'
 
-/** The kinds that lack events in a gap of each reason. */
+/** The kinds whose events are missing in a gap, by reason. */
 const MISSING: Record<ChainGap['reason'], readonly EventKind[]> = {
   pruned: EVENT_KINDS,
   blocks_pruned: ['block_added'],
@@ -19,7 +19,7 @@ const MISSING: Record<ChainGap['reason'], readonly EventKind[]> = {
 export interface GapNotice {
   readonly reason: ChainGap['reason']
   readonly kinds: readonly EventKind[]
-  /** Times of the blocks around it. */
+  /** Times of the blocks around the gap. */
   readonly from: string
   readonly to: string
 }

@@ -1,4 +1,3 @@
-/** All kinds of events. */
 export const EVENT_KINDS = [
   'block_added',
   'virtual_chain_changed',
@@ -16,7 +15,7 @@ export const EVENT_KINDS = [
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
-/** Kinds about the chain as a whole: a filter by addresses does not narrow them. */
+/** Kinds about the chain as a whole. A filter by addresses does not narrow them. */
 export const CHAIN_KINDS = [
   'block_added',
   'virtual_chain_changed',
@@ -34,7 +33,9 @@ export const PARSED_KINDS = {
 } as const satisfies Record<string, EventKind>
 export type ParsedKind = (typeof PARSED_KINDS)[keyof typeof PARSED_KINDS]
 
-/** What an acceptance did to covenants and tokens; taken back when its block leaves the chain. */
+/**
+ * What an acceptance did to covenants and tokens. These events are retracted when the accepting block leaves the chain.
+ */
 export const ACCEPTED_KINDS = [
   'covenant_created',
   'covenant_spent',

@@ -2,14 +2,14 @@ import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore } from '../store/events.ts'
 import type { EventTail } from './publish.ts'
 
-/** How soon events that another process wrote to the log are noticed; our own are announced. */
+/** How often to look for events that another process wrote to the log; our own are announced. */
 const LOOK_MS = 100
-/** While our own are announced nothing can go unnoticed for long: what is announced includes all that came before. */
+/** Used while our own events are announced, because each announcement also covers all earlier events. */
 const LOOK_AFTER_OURS_MS = 500
-/** Where the store notifies of new events: a notification can be lost. */
+/** Used if the store notifies of new events, because a notification can be lost. */
 const LOOK_WHEN_NOTIFIED_MS = 1_000
 
-/** Announces what others wrote to the log. The function ends it. */
+/** Announces events that other processes wrote to the log. The returned function stops it. */
 export function lookAtLog(deps: {
   events: Pick<EventStore, 'bounds' | 'watch'>
   tail: Pick<EventTail, 'seq' | 'announce'>
@@ -17,7 +17,7 @@ export function lookAtLog(deps: {
   onError: (error: unknown) => void
 }): () => void {
   const { events, tail, clock, onError } = deps
-  /** What the tail has, or is about to have because we looked. */
+  /** The sequence number that the tail has, or is about to have because of a look. */
   let seq = tail.seq
   const unwatch = events.watch?.((newestSeq) => announce({ newestSeq }))
   const lookMs = unwatch === undefined ? LOOK_MS : LOOK_WHEN_NOTIFIED_MS

@@ -64,6 +64,6 @@ test('the cost of matching an event is the same for a hundred and for a hundred 
   }
   costOf(1_000)
   const [few, many] = [costOf(100), costOf(100_000)]
-  // Caches make a large table slower to look into; a scan would be a thousand times slower.
+  // Caches make lookups in a large table slower, but a scan would be a thousand times slower.
   assert.ok(many < few * 12 + 1, `${few} ms for 100, ${many} ms for 100,000`)
 })

@@ -1,18 +1,18 @@
 /**
- * Which subscriptions select an event. Looked up by kind and address, so that the cost of an event depends on
- * how many select it, never on how many there are.
+ * Finds the subscriptions that select an event. They are looked up by kind and address, so that the cost of an event
+ * depends on how many subscriptions select it, not on how many exist.
  *
- *   kind ─▶ subscribers to all of it
+ *   kind ─▶ subscribers to all events of the kind
  *   address ─▶ subscribers for this address, each with its kinds
  *
- * A subscription enters its addresses once for all of its kinds: with ten thousand of them this is one piece of work, in
- * which nothing else runs.
+ * A subscription enters its addresses once for all of its kinds, because entering ten thousand addresses blocks the
+ * event loop.
  */
 import { type EventKind, isChainKind } from './kinds.ts'
 
 export interface EventSelection {
   readonly kinds: readonly EventKind[]
-  /** Missing or empty: all addresses. Chain kinds are not narrowed. */
+  /** Missing or empty means all addresses. Chain kinds are not narrowed. */
   readonly addresses?: readonly string[]
 }
 
@@ -22,20 +22,20 @@ export interface Matchable {
 }
 
 export interface Matcher<T> {
-  /** The function removes it. */
+  /** The returned function removes the subscriber. */
   add(subscriber: T, selection: EventSelection): () => void
-  /** Each subscriber once. */
+  /** Returns each subscriber once. */
   match(event: Matchable): Iterable<T>
   readonly size: number
 }
 
-/** What was added with addresses: one for all of them. */
+/** One subscription with addresses; all of its addresses share this object. */
 interface Narrowed<T> {
   readonly subscriber: T
   readonly kinds: ReadonlySet<string>
 }
 
-/** Most addresses have one subscription, stored directly: this saves a look-up in cold memory. */
+/** Most addresses have one subscription. Storing it directly saves a lookup in cold memory. */
 type AtAddress<T> = Narrowed<T> | Set<Narrowed<T>>
 
 export function createMatcher<T>(): Matcher<T> {

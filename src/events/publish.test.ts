@@ -131,7 +131,7 @@ test('what the log drops is missed only where it was not read before', async () 
     tail.announce(newest)
     while (tail.seq < newest) await new Promise((resolve) => setImmediate(resolve))
   }
-  // After the read, then before it.
+  // The log drops events first after the read, then before it.
   oldestSeq = 3
   await grow()
   assert.deepEqual([got, missed], [[1, 2, 3], []])

@@ -1,6 +1,6 @@
 /**
- * Passes new events of the log to the readers in this process: read once from the store, the same objects (and so
- * the same serialised text) for all of them.
+ * Passes new events of the log to the readers in this process. Each event is read once from the store, and all readers
+ * get the same object and so the same serialised text.
  *
  *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
  *                                └─ nobody listens: not read, the position moves on
@@ -9,13 +9,13 @@ import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 
 export interface EventTail {
-  /** The last number that was passed to the listeners; earlier events are in the store. */
+  /** The last sequence number that was passed to the listeners; earlier events are in the store. */
   readonly seq: number
   /** No listener needs events now. */
   readonly isIdle: boolean
-  /** The log has events up to this number. */
+  /** The log has events up to this sequence number. */
   announce(seq: number): void
-  /** Every event after `seq`, in order, in batches. A listener must not throw or block. */
+  /** Passes every event after `seq`, in order, in batches. A listener must not throw or block. */
   listen(listener: TailListener, options?: ListenOptions): () => void
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 interface ListenOptions {
   onMissed?: MissedListener
-  /** Whether the listener needs no events now. While all listeners are idle they get no events, only calls. */
+  /** Whether the listener needs no events now. While all listeners are idle, they are called without events. */
   isIdle?: () => boolean
 }
 
@@ -47,7 +47,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   let known = seq
   let closed = false
   let reading: Promise<void> | undefined
-  /** One at most: while it runs, nothing else starts a read. */
+  /** At most one retry is scheduled; while it is, nothing else starts a read. */
   let cancelRetry: (() => void) | undefined
 
   function areAllIdle(): boolean {
@@ -57,7 +57,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
-      // The log may grow during the read: what was not requested does not count as seen.
+      // The log may grow during the read. Events that were not requested must not count as seen.
       const until = known
       const page = await store.after({
         afterSeq: seq,
@@ -65,10 +65,10 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
         limit: BATCH_EVENTS,
         maxBytes: BATCH_BYTES,
       })
-      // Checked after the read, so that what the log dropped meanwhile is noticed.
+      // Checked after the read, so that events dropped meanwhile are noticed.
       const { oldestSeq } = await store.bounds()
       if (closed) return
-      // What it dropped after the read is passed on all the same, and was not missed.
+      // Events that the log dropped after they were read are still passed on, so they were not missed.
       const firstSeq = page.events[0]?.seq ?? Number.POSITIVE_INFINITY
       const missedSeq = Math.min(oldestSeq - 1, until, firstSeq - 1)
       if (missedSeq > seq) {
@@ -77,7 +77,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)
       if (!page.more) seq = Math.max(seq, until)
-      // The readers' sockets are served between pages, or a burst would look like slow clients.
+      // Lets the readers' sockets be served between pages; otherwise a burst would make clients look slow.
       else await new Promise((resolve) => setImmediate(resolve))
     }
   }

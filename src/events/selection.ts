@@ -1,4 +1,4 @@
-/** Which events a webhook or stream subscription selects: one check for both. */
+/** The events that a webhook or stream subscription selects. Both use the same validation. */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
@@ -8,7 +8,7 @@ import type { EventFilter } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, isChainKind, isEventKind } from './kinds.ts'
 import type { EventSelection } from './match.ts'
 
-/** More than there are kinds; a longer list is refused before its entries are read. */
+/** More than there are kinds. A longer list is refused before its entries are read. */
 const MAX_KINDS = 50
 /** How much of an entry a message quotes. */
 const MAX_SHOWN_CHARS = 100
@@ -21,15 +21,15 @@ export interface SelectionInput {
 export interface SelectionLimits {
   readonly network: Network
   readonly maxAddresses: number
-  /** How many of them are in use elsewhere. */
+  /** How many of them other subscriptions already use. */
   readonly usedAddresses?: number
 }
 
 type ParsedSelection = { ok: true; selection: Required<EventSelection> } | { ok: false; faults: InputFault[] }
 
 /**
- * The selection without duplicates, or its faults. Counts are checked before entries, and many addresses in slices,
- * between which other work gets its turn.
+ * Returns the selection without duplicates, or its faults. Counts are checked before entries. Many addresses are
+ * checked in slices, so that other work can run in between.
  */
 export async function parseSelection(
   asked: SelectionInput,
@@ -56,7 +56,7 @@ export async function parseSelection(
   return { ok: true, selection: { kinds: kinds as EventKind[], addresses: [...addresses] } }
 }
 
-/** How many addresses are checked between two readings of the clock. */
+/** How many addresses are checked between two looks at the clock. */
 const ENTRIES_PER_CHECK = 64
 
 function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): InputFault[] {
@@ -103,7 +103,7 @@ function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 
-/** The selection as filters of the log: addresses narrow the kinds that have some. */
+/** The selection as filters of the log. Addresses narrow only the kinds that have addresses. */
 export function filtersOf({ kinds, addresses = [] }: EventSelection): EventFilter[] {
   if (addresses.length === 0) return [{ kinds }]
   const chain = kinds.filter((kind) => isChainKind(kind))

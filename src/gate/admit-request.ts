@@ -10,17 +10,17 @@ import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
 import type { Task } from './task.ts'
 
-/** A request whose key was checked. */
+/** A request whose key has been checked. */
 export type KeyedRequest<Services> = Pick<Task<Services>, 'request' | 'route' | 'credential' | 'nowMs'>
 
 export interface AdmissionDeps<Services> {
-  /** Per environment that is running. */
+  /** One entry per running environment. */
   readonly services: Partial<Record<Environment, Services>>
   readonly plans: readonly Plan[]
   readonly upgradeUrl: string
 }
 
-/** Plan of the endpoint, then validation, then what the plan allows of the values. */
+/** Checks the plan's access to the endpoint, then validates the input, then checks which values the plan allows. */
 export function admitRequest<Services>(
   keyed: KeyedRequest<Services>,
   deps: AdmissionDeps<Services>,
@@ -71,8 +71,8 @@ export function admitRequest<Services>(
 }
 
 /**
- * For a body that is worth several requests: it is read before it is counted. One that is refused before that counts
- * as one request, and a large one, which takes time to read, counts as one from the start.
+ * For a body that counts for several requests, and is therefore read before it is counted. A body that is refused
+ * before that counts as one request; a large one, which takes time to read, counts as one from the start.
  */
 export function admitAndCount<Services>(
   keyed: KeyedRequest<Services>,

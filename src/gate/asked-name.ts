@@ -1,7 +1,7 @@
 import type { Params } from '../contract/params.ts'
 import { ApiError } from '../core/errors.ts'
 
-/** An error about a parameter that the caller gave under another name is about that name. */
+/** Rewrites an error about a parameter that the caller gave under an alias, so that it names the alias. */
 export function underAskedName(error: ApiError, params: Params, search: string): ApiError {
   const { param } = error.detail
   if (param === undefined) return error

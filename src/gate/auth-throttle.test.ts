@@ -9,7 +9,7 @@ test('wrong keys from one /64 network count as one address, and few answers per 
   for (let i = 0; i < 20; i++) assert.equal(await authThrottle.afterFailure(`2001:db8::${i}`), true)
   const held = Array.from({ length: 100 }, (_, i) => authThrottle.afterFailure(`2001:db8::1:${i}`))
   await new Promise(setImmediate)
-  // The rest of the crowd is refused at once because there are too many; another caller is not.
+  // The rest of the group is refused at once because too many are delayed; another caller is not.
   assert.equal(await authThrottle.afterFailure('2001:db8:0:1::1'), true)
   clock.advance(3_000)
   const outcomes = await Promise.all(held)

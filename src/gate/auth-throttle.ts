@@ -11,7 +11,7 @@ const FREE_FAILURES = 20
 const FIRST_DELAY_MS = 100
 const MAX_DELAY_MS = 3_000
 const MAX_DELAYED = 256
-/** One address cannot use up all delayed answers. */
+/** So that one address cannot use up all delayed answers. */
 const MAX_DELAYED_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
 
@@ -23,7 +23,7 @@ export function createAuthThrottle(clock: Clock) {
   })
   let delayed = 0
   return {
-    /** Counts a failure and resolves when it may be answered; false when too many are delayed already. */
+    /** Counts a failure and resolves when it may be answered; false if too many answers are already delayed. */
     async afterFailure(address: string): Promise<boolean> {
       const nowMs = clock.now()
       const name = addressGroup(address)

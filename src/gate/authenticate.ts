@@ -4,7 +4,9 @@ import type { Scope } from '../core/scope.ts'
 import { parseQuery } from './query.ts'
 import type { GateRequest } from './request.ts'
 
-/** Header, then bearer token, then the two query parameters: the first one present is used. */
+/**
+ * Looks for a key in the header, then the bearer token, then the two query parameters; the first one present is used.
+ */
 export function findKeyText({
   headers,
   search,
@@ -21,7 +23,7 @@ export function findKeyText({
   return values.get('api-key') || values.get('api_key') || undefined
 }
 
-/** Counted by the throttle against the caller's address. */
+/** The throttle counts this error against the caller's address. */
 export class AuthenticationError extends ApiError {
   constructor(reason: 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired', message: string) {
     super('unauthorized', message, { reason }, [['WWW-Authenticate', 'ApiKey header="X-API-Key"']])
@@ -44,7 +46,7 @@ async function lookUp(keys: KeyRing, text: string): Promise<Credential> {
   return verdict.credential
 }
 
-/** State, expiry, address and scope: checked on every request. */
+/** Checks state, expiry, address and scope; runs on every request. */
 export function checkCredential(
   credential: Credential,
   request: { nowMs: number; address: string; scope: Scope | null },

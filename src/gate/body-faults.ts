@@ -1,6 +1,6 @@
 /**
- * Checks a body against its schema and lists its faults: one per place, at most as many as an answer shows. The
- * length of a list is checked before its items: one that is too long has one fault and its items are not read.
+ * Validates a body against its schema and lists its faults: one per place, and no more than an answer shows. The length
+ * of a list is checked before its items, so that a list that is too long has one fault and its items are not read.
  * TypeBox's own error search walks the whole value and is slow, so it is used for the innermost values only.
  */
 import type { TSchema } from 'typebox'
@@ -37,7 +37,7 @@ export function fits(schema: object, value: unknown): boolean {
   return check(value)
 }
 
-/** Empty for a valid body. */
+/** Empty if the body is valid. */
 export function bodyFaults(schema: TSchema, value: unknown): InputFault[] {
   const search = new Search()
   search.look(schema as Shape, value, '')

@@ -56,7 +56,7 @@ test('texts, nulls, lists and objects are fields of RFC 4180, lists and objects 
 test('a page that takes long is made in several turns, with the same bytes', async () => {
   const rows = Array.from({ length: 50 }, (_, row) => `{"n":${row},"book":[["é",${row}]]}`)
   const wanted = await csvOf(rows, ['n', 'book'])
-  // The slice of the turn before was measured by another clock.
+  // Starts a new turn, because the slice of the previous one was measured by another clock.
   await nextTurn()
   let nowMs = performance.now()
   const stop = useTurnTime(() => nowMs++)

@@ -1,6 +1,7 @@
 /**
- * A page as CSV, made row by row. A long page takes several turns of the event loop: rows with deep order books are
- * megabytes of text. Numbers, lists and objects are taken as the row spells them, not parsed and written again.
+ * Renders a page as CSV, row by row. A long page takes several turns of the event loop, because rows with deep order
+ * books are megabytes of text. Numbers, lists and objects are copied as the row spells them, not parsed and written
+ * again.
  */
 import type { ListAnswer } from '../contract/endpoint.ts'
 import { csvField, csvLine, ROW_SEPARATOR } from '../contract/envelopes.ts'
@@ -13,12 +14,12 @@ export interface CsvPage {
   readonly hash: string
 }
 
-/** Long pages in the making at once; a page holds its rows and its text. */
+/** How many long pages are rendered at once; each of them holds its rows and its text in memory. */
 const MAX_LONG_PAGES = 4
 let longPages = 0
 const waiting: (() => void)[] = []
 
-/** Of a page that takes more than this turn, or has to wait for others, a promise. */
+/** Returns a promise if the page takes more than this turn or has to wait for others. */
 export function csvPage(rows: ListAnswer['rows'], columns: readonly string[]): CsvPage | Promise<CsvPage> {
   return longPages < MAX_LONG_PAGES ? makePage(rows, columns) : makeLater(rows, columns)
 }
@@ -28,7 +29,7 @@ async function makeLater(rows: ListAnswer['rows'], columns: readonly string[]): 
   try {
     return await makePage(rows, columns)
   } finally {
-    // Also after a short page, which took no place of a long one.
+    // Also needed after a short page, which never counted as a long one and so wakes nobody by itself.
     waiting.shift()?.()
   }
 }
@@ -75,7 +76,7 @@ function addPart(parts: Buffer[], hasher: ContentHasher, text: string): void {
   parts.push(part)
 }
 
-/** At least one line, and as many as the turn has time for. */
+/** At least one line, and as many as fit into the turn. */
 function takeTurn(lines: Iterator<string, undefined>): { text: string; isLast: boolean } {
   let text = ''
   for (;;) {
@@ -111,10 +112,10 @@ function lineOf(row: Buffer, places: ReadonlyMap<string, number>): string {
   return csvLine(fields)
 }
 
-/** What `JSON.stringify` could write differently: spaces, escapes, and members whose names are numbers. */
+/** Text that `JSON.stringify` could write differently: spaces, escapes, and members whose names are numbers. */
 const MAY_BE_RESPELLED = /[\\\s]|"\d+":/
 
-/** The field of a value from its JSON text. */
+/** Converts the JSON text of a value to a CSV field. */
 function fieldOf(text: string): string {
   const first = text[0]
   if (first === '"') return csvField(text.includes('\\') ? JSON.parse(text) : text.slice(1, -1))
@@ -125,7 +126,7 @@ function fieldOf(text: string): string {
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Amounts can be above 2^53, or have more digits than a double. */
+/** Keeps the digits of amounts that are above 2^53 or have more digits than a double. */
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number') return value
   const digits = context?.source ?? ''

@@ -6,7 +6,7 @@ const STORE_AWAY = 'The stored data cannot be reached at the moment. Try again i
 const STORE_AWAY_RETRY_SECONDS = 5
 const INTERNAL = 'Something went wrong on our side. The request id helps us to find it.'
 
-/** What the caller may see of an error: of an unknown one only the request id. */
+/** What the caller may see of an error; for an unknown one only the request id. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (error instanceof StoreUnavailableError)
@@ -16,7 +16,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('internal_error', INTERNAL)
 }
 
-/** Our own body, or RFC 9457 where the caller accepts it. */
+/** Our own format, or RFC 9457 if the caller accepts it. */
 export function errorReply(error: ApiError, requestId: string, accept: string | undefined): GateReply {
   const code = publicCode(error.kind)
   const problem = accept !== undefined && /application\/problem\+json/i.test(accept)

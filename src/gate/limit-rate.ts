@@ -2,10 +2,10 @@ import type { RateWindow } from '../accounts/rate-window.ts'
 import { ApiError } from '../core/errors.ts'
 
 /**
- * Counts the request, or refuses it with the time to wait. A batch larger than the rate would never pass; its error
- * names the size that would, and it counts as one request, because its body was read.
+ * Counts the request, or refuses it with the time to wait. A batch larger than the rate could never pass. Its error
+ * states the largest possible size, and it counts as one request because its body was read.
  *
- * @param batch how many requests it counts for, of which `counted` were counted before
+ * @param batch how many requests it counts for, of which `counted` have already been counted
  */
 export function limitRate(
   rate: RateWindow,

@@ -8,33 +8,33 @@ import type { Task } from './task.ts'
 /**
  * Sealed pages as the bytes that are sent: rendered once, compressed once per encoding.
  *
- * A page is found by the text of its request, the plan and the environment, and is served while the epochs of its
- * feeds are those it was read with, which the answer itself compares (`isCurrent`). Key, rate and balance are
- * checked and the price is charged for every request; only reading, validating and running are saved.
+ * A page is found by the text of its request, the plan and the environment. It is served while the epochs of its feeds
+ * are those it was read with, which the answer itself compares (`isCurrent`). Key, rate and balance are checked and the
+ * price is charged for every request; only reading, validating and running are saved.
  *
  *   first request: marked as seen ──▶ second: stored ──▶ served until an epoch changes or memory runs out
  *
- * Most pages are read once, so nothing is stored for them.
+ * Most pages are read once and therefore never stored.
  */
 export interface PageCache<Services> {
   find(request: GateRequest, credential: Credential): CachedPage<Services> | undefined
-  /** Stores a page that was asked for before and returns it as it is sent; undefined where it is not stored. */
+  /** Stores a page that was requested before, and returns it as it is sent; undefined if it is not stored. */
   store(task: Task<Services>, answer: EndpointAnswer): Rendered | Promise<Rendered> | undefined
 }
 
 export interface CachedPage<Services> {
   readonly input: Task<Services>['input']
-  /** Without its rows, which are in the rendered page. */
+  /** Its rows are omitted, because they are in the rendered page. */
   readonly answer: ListAnswer
   readonly rendered: Rendered
   isCurrent(nowMs: number): boolean | Promise<boolean>
-  /** What it takes of the budget. */
+  /** How much of the memory limit it uses. */
   readonly bytes: number
 }
 
 const MAX_ENTRIES = 20_000
 const MAX_NAME_CHARS = 2_000
-/** Beside the bytes of a page: its name, its headers, the objects around them. */
+/** In addition to the bytes of a page: its name, its headers, the objects around them. */
 const ENTRY_BYTES = 1_024
 
 export function createPageCache<Services>(maxBytes: number): PageCache<Services> {
@@ -44,7 +44,7 @@ export function createPageCache<Services>(maxBytes: number): PageCache<Services>
     weigh: (entry) => (entry === 'seen' ? 0 : entry.bytes),
   })
 
-  /** A page whose compressed forms are weighed when they are added. */
+  /** Adds a page; its compressed forms count towards the memory limit as they are added. */
   function addPage(name: string, page: Omit<CachedPage<Services>, 'bytes'>): Rendered {
     const forms = new Map<string, Buffer>()
     const encoded: EncodedForms = {
@@ -71,7 +71,7 @@ export function createPageCache<Services>(maxBytes: number): PageCache<Services>
       if (answer.kind !== 'list' || answer.isCurrent === undefined || request.method !== 'GET')
         return undefined
       const name = nameOf(request, credential)
-      // The name would hold a key that is in the query.
+      // A key in the query would become part of the name.
       if (name.length > MAX_NAME_CHARS || /api[-_]key/.test(request.search)) return undefined
       if (entries.get(name) === undefined) {
         entries.set(name, 'seen')

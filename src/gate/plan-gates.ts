@@ -9,7 +9,7 @@ import type { ReadInput } from './read-input.ts'
 /** What a plan allows: the endpoint, some parameters, candle intervals, and how far back. */
 export interface AdmitContext {
   plan: Plan
-  /** All plans of the service: a refusal names the lowest tier that would do. */
+  /** All plans of the service: a refusal names the lowest tier that would suffice. */
   plans: readonly Plan[]
   nowMs: number
   upgradeUrl: string
@@ -17,7 +17,7 @@ export interface AdmitContext {
 
 /** A client computes "seven days ago" a moment before the request arrives. */
 const WINDOW_GRACE_MS = 60_000
-/** The window moves while a client pages through it. */
+/** The window moves while a client pages through its rows. */
 const WALK_GRACE_MS = 3_600_000
 
 export function admitEndpoint(access: EndpointAccess, context: AdmitContext): void {
@@ -60,7 +60,7 @@ export function admitParams(
   }
 }
 
-/** The range that is served: as asked, moved to the plan's window, or refused. */
+/** The range that is served: as requested, or moved to the plan's window. Throws if the range is refused. */
 export function admitRange(
   history: NonNullable<EndpointAccess['history']>,
   input: { start?: unknown; end?: unknown; time?: unknown; after?: unknown },
@@ -106,7 +106,7 @@ export function admitRange(
       detail,
     )
   }
-  // With `clamp` the window has to reach the end of the range, with `refuse` all of it.
+  // With `clamp` the window has to reach the end of the range, with `refuse` its start.
   const neededMs = history.whenOlder === 'clamp' ? range.toMs : Math.min(range.fromMs, range.toMs)
   const tier = lowestTier(
     context.plans,

@@ -1,13 +1,13 @@
 import { ApiError } from '../core/errors.ts'
 
-/** Names and values of the query. Repeated names are listed: which of the values is meant is unclear. */
+/** Names and values of the query. Repeated names are listed, because it is unclear which value is meant. */
 export interface Query {
   values: Map<string, string>
   repeated: string[]
 }
 
 const MAX_QUERY = 8_192
-/** No endpoint has half as many. */
+/** No endpoint has half as many parameters. */
 const MAX_PARAMETERS = 64
 const MAX_SHOWN = 100
 const EMPTY: Query = { values: new Map(), repeated: [] }
@@ -37,7 +37,7 @@ export function parseQuery(search: string): Query {
   return { values, repeated }
 }
 
-/** Names the parameter at which the bound was passed; as it was sent, since a name that is refused is not decoded. */
+/** Names the parameter that exceeded the limit, as it was sent, because a refused name is not decoded. */
 function tooMany(parameter: string): ApiError {
   const param = nameOf(parameter)
   const text = `The query has more than ${MAX_PARAMETERS} parameters: ${param} is one too many.`

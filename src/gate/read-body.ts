@@ -14,8 +14,8 @@ import { bodyFaults, fits } from './body-faults.ts'
 const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000, integersAsText: true }
 
 /**
- * Parses and checks a JSON body, or lets the endpoint do it. Every fault is reported with its place. Large bodies are
- * parsed in slices.
+ * Parses and validates a JSON body, or lets the endpoint do so. Every fault is reported with its place. Large bodies
+ * are parsed in slices.
  */
 export function readRequestBody<Services>(
   spec: Body<Services>,

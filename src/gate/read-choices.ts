@@ -51,7 +51,7 @@ const MEDIA_TYPES: ReadonlyMap<string, Format> = new Map([
   ['text/csv', 'csv'],
 ])
 
-/** The format with the highest weight, the first one among equals; JSON where none matches. */
+/** The format with the highest weight, or the first one among equals; JSON if none matches. */
 export function acceptedFormat(accept: string | undefined): Format {
   if (accept === undefined || accept === '*/*') return 'json'
   let best: Format = 'json'

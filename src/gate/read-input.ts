@@ -13,9 +13,9 @@ export const KEY_PARAMS = ['api-key', 'api_key']
 export interface ReadInput {
   input: Record<string, unknown>
   faults: InputFault[]
-  /** Given, but without effect for this source. */
+  /** Parameters that were given but have no effect for this source. */
   ignored: string[]
-  /** Which parameters the caller gave. */
+  /** The parameters that the caller gave. */
   given: ReadonlySet<string>
 }
 
@@ -52,7 +52,7 @@ export function readInput(
   }
   for (const name in params) {
     const param = params[name]
-    // One fault per parameter: it is not known which of the values was meant.
+    // One fault per parameter; which of the repeated values was meant is unknown.
     if (param === undefined || repeated.has(name)) continue
     if (faults.length >= MAX_FAULTS) break
     const asked = path[name] ?? query.values.get(name)
@@ -71,7 +71,7 @@ export function readInput(
       if (isNeeded(param, query)) faults.push(withoutValue(name, param, missing(param)))
       continue
     }
-    // An empty cursor that meant the first page would make a client loop forever.
+    // If an empty cursor meant the first page, a client could loop forever.
     if (asked === '') {
       faults.push(
         withoutValue(name, param, param.required ? 'is empty' : 'is empty: give a value or leave it out'),
@@ -133,7 +133,7 @@ function namesOf(params: Params): ReadonlySet<string> {
   return names
 }
 
-/** Two spellings of a source are the same value. */
+/** Compares sources by identity: two spellings of one source are the same value. */
 function isSame(read: unknown, fixed: string | number | boolean): boolean {
   if (read === fixed) return true
   return typeof read === 'string' && resolveSource(read) !== undefined
@@ -141,7 +141,7 @@ function isSame(read: unknown, fixed: string | number | boolean): boolean {
     : false
 }
 
-/** Values that the source of the request does not have: refused before any plan is looked at. */
+/** Values that the source of the request does not have. They are refused before any plan is checked. */
 function notOfSource(params: Params, input: Record<string, unknown>): InputFault[] {
   const source = typeof input.source === 'string' ? resolveSource(input.source) : undefined
   if (source === undefined) return []

@@ -21,7 +21,7 @@ export interface FailedCall extends Call {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** How often it failed like this, one after the other. */
+  /** How many times in a row the same call failed. */
   readonly times: number
 }
 
@@ -34,7 +34,7 @@ interface CallsOfAccount {
   slowest: SlowCall[]
 }
 
-/** Calls that are faster are not worth a look, and cost nothing here. */
+/** Faster calls are not worth inspecting and cost nothing here. */
 export const SLOW_MS = 5
 const MAX_ACCOUNTS = 1_000
 const MAX_FAILED = 30
@@ -46,8 +46,8 @@ const KEPT_MS = DAY_MS
 export type RecentCalls = ReturnType<typeof createRecentCalls>
 
 /**
- * The errors and the slowest calls of each account in the last 24 hours, for the operator who helps a customer. Of this
- * process, in memory: of the accounts that called last, the newest errors and the slowest calls.
+ * The errors and the slowest calls of each account in the last 24 hours, for an operator who helps a customer. Kept in
+ * the memory of this process, for a limited number of accounts, errors and calls.
  */
 export function createRecentCalls(clock: Clock) {
   const accounts = new Lru<string, CallsOfAccount>({ maxEntries: MAX_ACCOUNTS })
@@ -80,7 +80,7 @@ export function createRecentCalls(clock: Clock) {
         times: 1,
       }
       const last = failed.at(-1)
-      // A client that repeats its mistake does not push the others out.
+      // A client that repeats its mistake does not push other errors out.
       if (last !== undefined && isSame(last, call))
         failed[failed.length - 1] = { ...call, times: last.times + 1 }
       else failed.push(call)
@@ -108,7 +108,7 @@ function isSame(a: FailedCall, b: FailedCall): boolean {
   return a.target === b.target && a.method === b.method && a.code === b.code && a.keyId === b.keyId
 }
 
-/** A key in the query is a secret. */
+/** Leaves out a key in the query, which is a secret. */
 function targetOf({ path, search }: GateRequest): string {
   const query = search
     .replace(/^\?/, '')

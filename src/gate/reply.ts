@@ -8,7 +8,7 @@ import type { Rendered } from './render.ts'
 import type { GateReply, GateRequest, HeaderList } from './request.ts'
 import { remainingOf, type ServedRequest } from './task.ts'
 
-/** The caller's plan, credits and rate. */
+/** Headers with the caller's plan, credits and rate. */
 export function meterHeaders(
   credential: Credential,
   nowMs: number,
@@ -115,7 +115,7 @@ function pushListHeaders<Services>(
   headers.push('X-Next-Cursor', answer.nextCursor, 'Link', nextLink(request, param, answer.nextCursor))
 }
 
-/** The same request with the new cursor, without the key. */
+/** The same request with the new cursor and without the key. */
 function nextLink(request: GateRequest, param: string, cursor: string): string {
   const query = new URLSearchParams(request.search)
   for (const name of KEY_PARAMS) query.delete(name)
@@ -123,7 +123,7 @@ function nextLink(request: GateRequest, param: string, cursor: string): string {
   return `<${request.path}?${query}>; rel="next"`
 }
 
-/** A successful answer: content type, tag and how long it may be cached. */
+/** A successful answer with its content type, tag and how long it may be cached. */
 export function contentReply(
   answer: EndpointAnswer,
   rendered: Rendered,

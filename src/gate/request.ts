@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request without framework or socket. */
+/** A request independent of framework and socket. */
 export interface GateRequest {
   readonly id: string
   readonly method: string
@@ -8,21 +8,21 @@ export interface GateRequest {
   readonly search: string
   readonly pathParams: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
-  /** The caller's address, after the trusted proxies. */
+  /** The caller's address, behind the trusted proxies. */
   readonly address: string
   readonly body: Buffer | undefined
   /** Whether the caller has disconnected, so that nobody would read the answer. */
   readonly isGone?: () => boolean
 }
 
-/** Alternating names and values, as `writeHead` takes them. */
+/** Alternating names and values, as `writeHead` expects them. */
 export type HeaderList = string[]
 
 /** A body in a pooled buffer. */
 export interface LentBody {
-  /** To be called once when the bytes were sent; the buffer is then reused. */
+  /** To be called once when the bytes have been sent; the buffer is then reused. */
   readonly release: () => void
-  /** Free bytes in front of the body, for the head of the response. */
+  /** Free bytes before the body, for the head of the response. */
   readonly room: number
 }
 
@@ -35,15 +35,15 @@ export interface EncodedForms {
 export interface GateReply {
   status: number
   headers: HeaderList
-  /** Parts are written one after another and never joined. */
+  /** Parts are written one after another and never concatenated. */
   body: string | Buffer | readonly Buffer[]
-  /** Of a page in the page cache or a shared document: its compressed forms. */
+  /** The compressed forms of a page in the page cache or of a shared document. */
   encoded?: EncodedForms
   lent?: LentBody
-  /** The answer's kind, for logs and metrics. */
+  /** The public code of an error, for logs and metrics. */
   error?: string
-  /** To be called once when the answer was sent or cannot be sent. */
+  /** To be called once when the answer has been sent or cannot be sent. */
   onSent?: () => void
-  /** The account that has to read it, where it can be long. */
+  /** The account that the unread bytes of the answer count against. */
   readBy?: string
 }

@@ -7,9 +7,12 @@ import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { limitRate } from './limit-rate.ts'
 
-/** Admits stream connections by the same key rules and rate as requests; the key is checked again while it is open. */
+/**
+ * Admits stream connections by the same key rules and rate as requests. The key is checked again while a connection is
+ * open.
+ */
 export interface StreamGate {
-  /** Rejects with ApiError when the key may not open a stream. */
+  /** Rejects with ApiError if the key may not open a stream. */
   admit(request: StreamRequest): Promise<AdmittedStream>
 }
 
@@ -47,7 +50,7 @@ export function createStreamGate(deps: {
           recheck: () =>
             check().then(
               (now) => planRefusal(now.plan, credential.plan),
-              // A store that fails is no reason to close a connection.
+              // A failing store is no reason to close a connection.
               (error) => (error instanceof ApiError ? error : undefined),
             ),
         }
@@ -59,7 +62,10 @@ export function createStreamGate(deps: {
   }
 }
 
-/** What was opened under a larger plan is closed: whoever connects again has the limits of the present one. */
+/**
+ * Closes a connection that was opened under a larger plan, so that the client reconnects with the limits of the current
+ * one.
+ */
 export function planRefusal(now: Plan, before: Plan): ApiError | undefined {
   if (now.streamConnections >= before.streamConnections && now.streamAddresses >= before.streamAddresses)
     return undefined

@@ -1,14 +1,15 @@
 import { ApiError, type ErrorKind } from '../core/errors.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 
-/** Of one account: dozens of the longest pages. */
+/** Per account: dozens of the longest pages. */
 const MAX_OF_ACCOUNT = 128 * 1024 * 1024
 const MAX_OF_ALL = 1024 * 1024 * 1024
 const RETRY_SECONDS = 5
 
 /**
- * Bytes of answers that wait in memory until their sockets take them. An account that has many of them reads first; where all
- * accounts together have too many, that goes for each that has some, and the others go on.
+ * Bytes of answers that wait in memory until their sockets accept them. An account with too many has to read them
+ * before it gets more. If all accounts together have too many, this applies to every account that has any, and the
+ * others continue.
  */
 export class UnreadAnswers {
   readonly #bytes = new ActiveCounts<string>()
@@ -25,7 +26,7 @@ export class UnreadAnswers {
     }
   }
 
-  /** Refuses an account that has to read first. */
+  /** Refuses an account that has to read its answers first. */
   check(accountId: string, kind: ErrorKind = 'rate_limited'): void {
     if (this.#all === 0) return
     const bytes = this.#bytes.of(accountId)

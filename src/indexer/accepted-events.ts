@@ -1,4 +1,4 @@
-/** Events about what an acceptance did to covenants and tokens, and those that take them back. */
+/** Events about what an accepted transaction did to covenants and tokens, and the events that retract them. */
 import type { EventData } from '../events/event.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseExact } from '../kit/exact-json.ts'
@@ -8,7 +8,7 @@ import type { RetractableEvent } from '../store/tokens.ts'
 import type { EventBatch } from './batch.ts'
 import type { TokenCell, TokenMove } from './tokens/token-move.ts'
 
-/** Returns the places of the events in the batch. */
+/** Returns the positions of the events in the batch. */
 export function addCovenantEvents(
   batch: EventBatch,
   parsed: ParsedTransaction,
@@ -71,12 +71,12 @@ export function addTokenEvents(
       to: to.map(cellOf),
     }
     const holders = [...from, ...to].map(({ holder }) => ({ address: holder }))
-    // Owners that are no address are named by their kind: `covenant:…`.
+    // Owners without an address are named by their kind, such as `covenant:…`.
     return batch.add('token_transfer', data, addressesOf(holders).filter(isAddress))
   })
 }
 
-/** The same data as the event that it names, with `retracted: true`. */
+/** Repeats the data of each event with `retracted: true` and names the event in `retracts`. */
 export function retractEvents(events: readonly RetractableEvent[], batch: EventBatch): void {
   for (const { eventId, tail } of events) {
     const read = parseExact(`{${tail}`)

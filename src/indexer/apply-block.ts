@@ -1,4 +1,7 @@
-/** A chain block that was added: every transaction it accepted is confirmed, for every address, covenant and token. */
+/**
+ * A chain block was added: every transaction that it accepted becomes confirmed for its addresses, covenants and
+ * tokens.
+ */
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase } from '../core/chain/transaction.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'

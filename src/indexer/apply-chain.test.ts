@@ -89,7 +89,7 @@ test('an answer to another question is refused, and nothing of it is written', a
   await indexer.applyChain(hash('0'), chainTo2, false)
   const { newestSeq } = await events.bounds()
 
-  // A node that is behind: where its chain ends.
+  // The node is behind; the number is where its chain ends.
   const behind = [
     [hash('0'), answer([], [[hash('1'), hash('0')]]), 2],
     [hash('0'), answer([], []), 1],
@@ -133,7 +133,7 @@ test('an answer to another question is refused, and nothing of it is written', a
   await indexer.applyChain(hash('2'), branch, true)
   assert.equal((await chain.checkpoint())?.hash, hash('6'))
 
-  // A branch that begins below the first followed block stands on one that the index does not know.
+  // A branch that begins below the first followed block has a parent that the index does not know.
   const deep = answer(
     [hash('6'), hash('5'), hash('1'), hash('0')],
     [

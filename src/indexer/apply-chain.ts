@@ -1,12 +1,12 @@
 /**
- * One answer about the node's chain, applied to the followed one.
+ * Applies one answer about the node's chain to the followed chain.
  *
- *   asked from the checkpoint:        removed, then added
- *   asked from a block below it:      first the own blocks above that block that the node does not have
+ *   asked from the checkpoint:        remove, then add
+ *   asked from a block below it:      first remove our blocks above that block that the node does not have
  *
- * A node that is merely behind (its chain is the beginning of ours, or has less blue work than ours) changes
- * nothing. An answer whose blocks do not follow ours is one to another question, and refused. Long answers are written in steps; after each the checkpoint is set, so that a crash between two
- * of them loses and repeats nothing.
+ * A node that is merely behind changes nothing: its chain is the beginning of ours, or ends at a lower blue score. An
+ * answer whose blocks do not follow ours belongs to another request and is refused. Long answers are written in
+ * steps. Each step sets the checkpoint, so that a crash between two steps neither loses nor repeats anything.
  */
 
 import type { Network } from '../core/chain/network.ts'
@@ -31,7 +31,10 @@ import { readTokens } from './tokens/index-tokens.ts'
 export interface ChainStep {
   readonly checkpoint: ChainBlock
   readonly newestSeq: number
-  /** Transactions whose confirmation was undone, those that were confirmed, and those whose inputs were spent by them. */
+  /**
+   * Transactions whose confirmation was undone, those that were confirmed, and those dropped because a confirmed one
+   * spent their inputs.
+   */
   readonly unconfirmed: readonly UnconfirmedTransaction[]
   readonly confirmed: readonly string[]
   readonly dropped: readonly DroppedTransaction[]
@@ -47,22 +50,25 @@ export interface ApplyChainOptions {
   earlier: EarlierAcceptance
   startHash: string
   bytes: Uint8Array
-  /** Follow the node even where its chain has less blue work. */
+  /** Follow the node even if its chain ends at a lower blue score than ours. */
   force: boolean
-  /** The chain may go on behind the answer, however few blocks it has. */
+  /** The node's chain may continue beyond this answer, no matter how few blocks the answer has. */
   isPart: boolean
   onUnreadable: (detail: string) => void
 }
 
-/** What one write takes at most. */
+/** Limits for one write. */
 const BLOCKS_PER_STEP = 50
 const TRANSACTIONS_PER_STEP = 2_000
 
-/** The node is behind, nothing was done. */
+/** The node is behind, and nothing was changed. */
 export interface NodeBehind {
   /** The blue score at which its chain ends. */
   readonly behindAt: number
-  /** The last block of an answer that is part of our chain, where the node's chain may leave ours above it. */
+  /**
+   * The last block of the answer, which is also in our chain. Set if the node's chain may continue above it and fork
+   * off there.
+   */
   readonly commonTo?: string | undefined
 }
 
@@ -100,8 +106,8 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
 }
 
 /**
- * A block that the node could not give with resolved inputs: they are looked up in the index. A transaction with one that
- * is not there is recorded with what is known of it, and named in a gap.
+ * Resolves inputs from the index if the node sent the block without them. A transaction with an input that the index
+ * does not have either is recorded as far as it is known, and reported as unreadable.
  */
 async function resolveInputs(block: ReadChainBlock, store: ChainStore): Promise<ReadChainBlock> {
   const isWhole = ({ spent }: { spent: readonly unknown[] }) => !spent.includes(null)
@@ -123,7 +129,7 @@ interface ChainPlan {
   readonly tip: ChainBlock | undefined
   readonly removed: readonly string[]
   readonly firstAdded: number
-  /** The block on which the first added one stands; undefined where it is below the followed chain. */
+  /** The parent of the first added block; undefined if it lies below the followed chain. */
   readonly before: string | undefined
 }
 
@@ -153,16 +159,17 @@ async function planOf(
     return { tip, removed: own.slice(common).reverse(), firstAdded: common, before }
   }
   if (!force && isLighter(answer, tip)) return behindAt(answer, own.length + answer.removed.length, store)
-  // Blocks below the first followed one were never applied.
+  // Blocks below the first followed one were never applied, so they need no undoing.
   const followed = await store.followed(answer.removed)
   const removed = [...own.reverse(), ...followed]
   const below = await store.chainBlockBelow(removed.length)
-  // Where the branch begins below the first followed block, the store gives that one, which leaves with the others.
+  // If the branch begins below the first followed block, the store returns that first block, although it is being
+  // removed too.
   const isKnown = followed.length === answer.removed.length && !removed.includes(below?.hash ?? '')
   return { tip, removed, firstAdded: 0, before: isKnown ? below?.hash : undefined }
 }
 
-/** `left`: how many of our blocks are not in its chain, where it has none of its own. */
+/** `left` is the number of our blocks that the node's chain lacks, for an answer that adds none. */
 async function behindAt(answer: ReadChain, left: number, store: ChainStore): Promise<NodeBehind> {
   const { length } = answer.added
   const end = length > 0 ? answer.block(length - 1) : await store.chainBlockBelow(left)
@@ -230,7 +237,9 @@ async function writeStep(
   }
 }
 
-/** Pending transactions that spend what these blocks' transactions have spent: they cannot be accepted any more. */
+/**
+ * Pending transactions that spend outputs which these blocks' transactions have spent. They can no longer be accepted.
+ */
 function replacedBy(
   blocks: readonly ReadChainBlock[],
   unconfirmed: readonly UnconfirmedTransaction[],

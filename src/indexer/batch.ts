@@ -1,4 +1,4 @@
-/** Collects the events of one write; rows refer to an event by its place in it. */
+/** Collects the events of one write. Rows refer to an event by its position in the batch. */
 import type { Network } from '../core/chain/network.ts'
 import { type EventData, newEvent } from '../events/event.ts'
 import { type EventKind, PARSED_KINDS, type ParsedKind } from '../events/kinds.ts'
@@ -9,7 +9,7 @@ import { transactionAddresses } from './index-address.ts'
 
 export interface EventBatch {
   readonly events: NewEvent[]
-  /** The event's place in the batch. */
+  /** Returns the event's position in the batch. */
   add<K extends EventKind>(kind: K, data: EventData[K], addresses?: readonly string[]): number
 }
 
@@ -22,7 +22,7 @@ export function eventBatch(network: Network, createdAtMs: number): EventBatch {
   }
 }
 
-/** The events that a transaction's tags make, once for each stage. */
+/** Adds the events for a transaction's tags; called once per stage. */
 export function addParsedEvents(
   batch: EventBatch,
   parsed: ParsedTransaction,
@@ -32,7 +32,7 @@ export function addParsedEvents(
     const detail = parsed.details[tag]
     if (detail === undefined) continue
     const { tx_id, tags, outputs } = parsed
-    // The detail is the parser's own object; its members are described with the tags.
+    // The detail is the parser's object; its members are described with the tags.
     const data = { tx_id, stage, tags, detail: detail as unknown as Record<string, ExactJson>, outputs }
     batch.add(kind, data, transactionAddresses(parsed))
   }

@@ -27,7 +27,7 @@ test('what the node no longer has becomes a recorded gap, and the index continue
   for (let i = 0; i < 500; i++) rig.chain.chain.step()
   const second = await rig.follow()
   await caughtUp(second.database, () => node.truth.sink())
-  // Where the chain is followed again before the blocks are, the blocks of that range are reported as missing, too.
+  // If the chain is followed again before the blocks are, the blocks of that range are reported as missing, too.
   const [gap, ...more] = (await second.database.chain.gaps()).filter(isOfChain)
   assert.deepEqual(more, [])
   assert.equal(gap?.fromHash, from?.hash)

@@ -9,7 +9,8 @@ const KNOWN: ChainAnswer = { kind: 'bytes', bytes: new Uint8Array(), node: 'a' }
 const UNKNOWN: ChainAnswer = { kind: 'unknown_block' }
 
 /**
- * The index follows blocks 90 to 100 and has recorded those up to `recordedTo`; the node has those from `node.from` to `node.to`.
+ * The index follows blocks 90 to 100 and has recorded those up to `recordedTo`. The node has blocks `node.from` to
+ * `node.to`.
  */
 function rig(node: { from: number; to: number }, recordedTo?: number) {
   const started: { at: ChainBlock; gaps: readonly ChainGap[] }[] = []

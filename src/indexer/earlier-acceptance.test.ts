@@ -41,7 +41,7 @@ test('another copy of a transaction that was accepted before the index began is 
   t.after(() => rpc.close())
   const queries = createChainQueries(upstreams, new AbortController().signal)
 
-  // A block that is merged later carries the last payments too.
+  // A block that is merged later carries a copy of the last payments.
   const accepting = node.truth.chain().findLast(({ accepted }) => accepted.length > 3)
   const payment = accepting?.accepted.at(-1)
   assert.ok(payment)
@@ -64,13 +64,13 @@ test('another copy of a transaction that was accepted before the index began is 
     ['block_added'],
   )
 
-  // Started again while it is young, the index knows it again.
+  // After a restart while it is young, the index learns it again.
   const again = await indexerOn(database)
   await startYoung(again, queries, undefined)
   await again.applyNotifications(notified({ ...late, header: { ...block.header, hash: 'e'.repeat(64) } }))
   assert.deepEqual(await database.chain.pending(10), [])
 
-  // Without that knowledge it would be taken for pending.
+  // Without that knowledge the payment is taken for pending.
   const unknowing = await indexerOn(database)
   await unknowing.applyNotifications(notified({ ...late, header: { ...block.header, hash: 'f'.repeat(64) } }))
   assert.ok((await database.chain.pending(10)).includes(payment.transactionId))

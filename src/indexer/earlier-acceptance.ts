@@ -1,22 +1,23 @@
 /**
- * What was accepted before the index's first block, as deep as parallel blocks are merged in practice. A block that is merged
- * later may carry another copy of such a transaction: it is not pending, and nobody would ever see it accepted.
+ * Transactions accepted before the index's first block, as deep as parallel blocks are merged in practice. A block that
+ * is merged later may carry another copy of such a transaction. The copy is not pending: its acceptance lies before the
+ * index and would never be seen.
  *
- *   the index begins, or is started again while it is young ──▶ known ──all blocks are seen far enough above──▶ forgotten
+ *   the index begins, or restarts while young ──▶ known ──all blocks are seen far enough above──▶ forgotten
  */
 import type { ChainPlace } from '../store/chain.ts'
 import { parseLoose } from './read-chain.ts'
 
 /**
- * In blue score. Twenty seconds at ten blocks per second: four times the delay between miners that the network's rules are
- * made for, and as many calls at most when the index begins.
+ * In blue score: twenty seconds at ten blocks per second. That is four times the network delay that the consensus rules
+ * assume, and bounds the number of calls when the index begins.
  */
 export const EARLIER_DEPTH = 200
 
 export interface EarlierBounds {
-  /** The index's first block; undefined: it begins where the answer ends. */
+  /** The index's first block; undefined if the index begins where the answer ends. */
   readonly upTo: string | undefined
-  /** When all blocks below this blue score were seen, no further copy is expected. */
+  /** Once all blocks below this blue score were seen, no further copy is expected. */
   readonly untilBlueScore: number
 }
 
@@ -25,7 +26,7 @@ export class EarlierAcceptance {
   #txIds: ReadonlySet<string> = new Set()
   #untilBlueScore = 0
 
-  /** The last block that was taken; undefined, and nothing is taken, where `upTo` has left the chain. */
+  /** Returns the last block taken. Returns undefined and takes nothing if `upTo` has left the chain. */
   take(bytes: Uint8Array, { upTo, untilBlueScore }: EarlierBounds): string | undefined {
     const { acceptedTransactionIds } = parseLoose(bytes) as {
       acceptedTransactionIds: { acceptingBlockHash: string; acceptedTransactionIds: string[] }[]
@@ -45,7 +46,7 @@ export class EarlierAcceptance {
     return this.#txIds.has(txId)
   }
 
-  /** Blocks that left the chain: what they accepted may be pending again. */
+  /** Transactions accepted by blocks that left the chain may be pending again. */
   undo(removed: readonly string[]): void {
     let isLess = false
     for (const hash of removed) isLess = this.#blocks.delete(hash) || isLess

@@ -1,20 +1,20 @@
 /**
- * Polls the whole mempool: the node has no notification for it. While transactions flow it is asked as often as the
- * node bears: the answer and its application may take a quarter of the time, down to one poll per block and up to
- * `flowMs`. A node that needs longer than that is asked half of the time.
+ * Polls the whole mempool, because the node has no notification for it. While transactions flow, a poll follows
+ * after four times as long as the last one took, but no sooner than `minMs` and no later than `flowMs`. A node that needs longer than `flowMs` per poll is
+ * polled half of the time.
  */
 import type { Clock } from '../kit/clock.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface MempoolPace {
-  /** Between the starts of two polls while transactions flow: at least, and at most while the node answers in time. */
+  /** Bounds for the time between the starts of two polls while transactions flow and the node answers in time. */
   readonly minMs: number
   readonly flowMs: number
   readonly quietMs: number
 }
 
-/** Ten blocks come per second: between two of them there is little to see. */
+/** At ten blocks per second, polling more often than once per block shows little that is new. */
 export const MEMPOOL_PACE: MempoolPace = { minMs: 100, flowMs: 200, quietMs: 500 }
 
 const TIMES_ITS_COST = 4
@@ -26,9 +26,9 @@ export interface FollowMempoolOptions {
   clock: Clock
   signal: AbortSignal
   pace: () => MempoolPace
-  /** Before that no mempool is asked for. */
+  /** The mempool is not polled while this is false. */
   hasStart: () => boolean
-  /** The name of a node's mempool; another one after a restart. */
+  /** The name of a node's mempool; it changes when the node restarts. */
   mempoolOf: (node: string) => string
   prefer: () => string | undefined
   onWritten: (newestSeq: number) => void
@@ -59,7 +59,7 @@ export async function followMempool(options: FollowMempoolOptions): Promise<void
   }
 }
 
-/** From the end of a poll that took so long to the start of the next one. */
+/** The time from the end of a poll that took `tookMs` to the start of the next one. */
 export function pauseMs({ minMs, flowMs, quietMs }: MempoolPace, tookMs: number, isFlowing: boolean): number {
   if (!isFlowing) return quietMs
   if (tookMs >= flowMs) return (TIMES_WHEN_SLOW - 1) * tookMs

@@ -36,7 +36,7 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
     transactionsPerSecond: 8,
     warmUpBlocks: WARM_UP_BLOCKS,
     coinbaseMaturity: 50,
-    // All of them: what is pruned could not be compared.
+    // Keeps all blocks, because pruned ones could not be compared.
     keepBlocks: WARM_UP_BLOCKS + SIZE.blocks * 3,
   })
   t.after(() => rig.close())
@@ -59,7 +59,7 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
       const isDeep = pick(5) === 0 || (deep === 0 && block > SIZE.blocks / 2)
       const depth = isDeep ? 20 + pick(20) : 1 + pick(6)
       if (depth >= 20) deep++
-      // What was not followed yet cannot be taken back.
+      // Only what has been followed can be retracted.
       if (isDeep || pick(2) === 0) await caughtUp(database, () => node.truth.sink())
       await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }
@@ -96,7 +96,7 @@ test(`after many reorganisations (seed ${SEED}) every address has the history, s
   assert.ok(rows > 100, `${rows} rows were compared`)
   const covenants = await assertCovenants(database, rig.chain, startScore)
   assert.ok(covenants > 3, `${covenants} covenants were compared`)
-  // A stop while the node has calls to answer: what it cancels is no trouble.
+  // Stopping while the node has calls to answer: cancelled calls are not reported as trouble.
   node.setFaults({ latencyMs: 1_000 })
   await systemClock.sleep(250)
   await followed.stop()
@@ -171,7 +171,7 @@ test('what a node shows before the index has its first block is not taken for pe
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let looks = 0
   const { database } = await rig.follow({
-    // The loops run; the one that begins the index is held.
+    // The loops run, but the one that begins the index is held.
     wrap: (indexer) => ({
       ...indexer,
       checkpoint: async () => {

@@ -1,4 +1,4 @@
-/** Starts everything that keeps the index and the event log at the end of the chain, and stops it again. */
+/** Starts and stops everything that keeps the index and the event log at the end of the chain. */
 import type { Clock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
@@ -22,9 +22,9 @@ export interface FollowingOptions {
   random: () => number
   keep: RetentionSettings
   mempoolPace?: MempoolPace
-  /** Whether nobody listens to events now; left out: somebody may. */
+  /** Whether nobody listens to events now. If omitted, somebody may. */
   isIdle?: () => boolean
-  /** The log has grown up to this number. */
+  /** The log has grown up to this sequence number. */
   onWritten: (newestSeq: number) => void
   onApplied?: (applied: ChainApplied) => void
   onGap?: (gap: ChainGap) => void
@@ -36,17 +36,17 @@ export interface Following {
 }
 
 /**
- * How long notifications are gathered before they are acted upon: a little more than the time between two blocks, so
- * that two of them share one query and one write each, and an event waits for a twentieth of a second on average.
+ * How long notifications are gathered before they are acted upon. It is slightly more than the time between two blocks,
+ * so that two blocks share one query and one write each, and an event waits for a twentieth of a second on average.
  */
 const GATHER_MS = 110
-/** While nobody listens to events: what is requested by a call is at most so much older. */
+/** Used while nobody listens to events. The data that calls read is at most this much older. */
 const GATHER_IDLE_MS = 500
-/** Blocks that may have been received and not written when the process ended. */
+/** Blocks that may have been received but not written when the process ended. */
 const RESTART_MARGIN_BLOCKS = 100
-/** A chain block can be known by a call before the notifications of the blocks it merges have arrived. */
+/** A call may return a chain block before the notifications of the blocks that it merges have arrived. */
 const NOTIFICATION_DELAY_MS = 5_000
-/** How long notifications may have waited in a queue that then broke. */
+/** How long notifications may have waited in a queue that then overflowed. */
 const QUEUE_DELAY_MS = 60_000
 
 export async function startFollowing(options: FollowingOptions): Promise<Following> {
@@ -58,28 +58,28 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const chainWake = createWake(clock)
   const blocksWake = createWake(clock)
   let node: string | undefined
-  /** The highest end of its chain that the subscribed node has told; one that is behind has not sent what is above it. */
+  /** The highest sink that the subscribed node has announced. It has not sent blocks above that yet. */
   let sinkScore: number | undefined
-  /** Counts the times that the subscriptions came up: a node that was restarted has another mempool. */
+  /** Counts how often the subscriptions came up, because a restarted node has another mempool. */
   let lives = 0
   const trail = createTrail(
     (await indexer.seenTo()) ?? (await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS)),
   )
   let lastNotificationMs = clock.now()
   /**
-   * Until the index has its first block, nothing is taken in: a block or a mempool that is older than it shows transactions
-   * that were accepted before, whose acceptance nobody would see. Nor until an index that is still young knows again what was
-   * accepted before it.
+   * Nothing is taken in until the index has its first block: an older block or mempool would show transactions that
+   * were accepted before it, whose acceptance would never be seen. A young index that restarts first has to learn again
+   * what was accepted before it.
    */
   let hasStart = false
-  /** From this chain block on, blocks may not have been recorded. */
+  /** Blocks from this chain block on may not have been recorded. */
   let missingFrom = trail.before(lastNotificationMs)
 
   const mayMiss = (from: ChainPlace) => {
     missingFrom ??= from
     blocksWake.ring()
   }
-  /** What a stop cancels is no trouble. */
+  /** Calls that a stop cancels are not reported as trouble. */
   const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) => {
     if (!signal.aborted) options.onTrouble?.(part, detail)
   }
@@ -129,7 +129,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       },
       onStarted: (first) => {
         hasStart = true
-        // Those that came since are asked for again, with all others after it.
+        // Notifications received since then are requested again, together with all other blocks after the first.
         if (first !== undefined) queue.clear()
         if (first !== undefined) mayMiss(first)
         else blocksWake.ring()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import { feeOf, movementsOf } from './index-address.ts'
 
-/** Signed by a key of the address where nothing else is said. */
+/** Signed by a key of the address by default. */
 type Cell = [address: string | null, amount: bigint | null, signed?: boolean | null]
 
 function parsed(inputs: Cell[], outputs: [string | null, bigint][]): ParsedTransaction {
@@ -110,7 +110,7 @@ test('a loss is a send, whoever signed', () => {
   const outputs: [string, bigint][] = [['b', 60n]]
   for (const signed of [false, null]) {
     assert.deepEqual(effects(parsed([['a', 100n, signed]], outputs)).a, ['send', 100n, 'b'])
-    // Spent without a key, and yet a gain, or all its own.
+    // Spent without a key, but the address gains, or receives everything back.
     const raised = parsed(
       [
         ['a', 100n, signed],

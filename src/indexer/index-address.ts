@@ -1,4 +1,6 @@
-/** What a transaction means for each address in it: direction, amount, counterparty, and the outputs it moved. */
+/**
+ * What a transaction means for each of its addresses: direction, amount, counterparty, and the outputs that it moved.
+ */
 import type { ParsedInput, ParsedOutput, ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { AddressEffect } from '../store/chain.ts'
 
@@ -13,7 +15,7 @@ interface Own {
   inputs: ParsedInput[]
 }
 
-/** One for each address that is known to take part. */
+/** One movement per known address in the transaction. */
 export function movementsOf(parsed: ParsedTransaction): Movement[] {
   const owners = new Map<string, Own>()
   const own = (address: string): Own => {
@@ -40,7 +42,7 @@ export function transactionAddresses(parsed: ParsedTransaction): string[] {
   return [...addresses]
 }
 
-/** Inputs less outputs, when every input is known; a coinbase has none. */
+/** Inputs minus outputs; null if an input is unknown or there are none, as in a coinbase. */
 export function feeOf(parsed: ParsedTransaction): bigint | null {
   if (parsed.inputs.length === 0) return null
   let fee = 0n

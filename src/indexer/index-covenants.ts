@@ -1,4 +1,4 @@
-/** What an accepted transaction means for each covenant in it. */
+/** What an accepted transaction means for each of its covenants. */
 import type { SpentOutput } from '../core/chain/transaction.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
@@ -64,7 +64,7 @@ function kindOf(parsed: ParsedTransaction, covenantId: string, created: number) 
   return created > 0 ? 'continuation' : 'burn'
 }
 
-/** What the programs that were revealed show; null where the covenant's outputs are not spent or hide nothing. */
+/** The kind of program that the inputs reveal; null if no output of the covenant is spent or none reveals a program. */
 function programOf(parsed: ParsedTransaction, covenantId: string, inputs: ReadonlySet<number>) {
   const token = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
   if (token !== undefined) return token.form
@@ -73,7 +73,7 @@ function programOf(parsed: ParsedTransaction, covenantId: string, inputs: Readon
   return reveals ? 'unknown' : null
 }
 
-/** The token state that the input has revealed. */
+/** The token state that the input reveals. */
 function tokenOf(parsed: ParsedTransaction, covenantId: string, input: number) {
   const asset = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
   const state = asset?.inputs.find((one) => one.input === input)

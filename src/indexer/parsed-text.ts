@@ -1,7 +1,7 @@
 import { type ExactJson, parseExact, writeExact } from '../kit/exact-json.ts'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 
-/** As it is stored and served. */
+/** The form in which a parsed transaction is stored and served. */
 export function parsedText(parsed: ParsedTransaction): string {
   return writeExact(parsed as unknown as ExactJson)
 }

@@ -1,9 +1,9 @@
-/** Deletes what the settings no longer retain, in small steps, so that no write takes long. */
+/** Deletes data beyond the retention settings, in small steps, so that no write takes long. */
 import type { Clock } from '../kit/clock.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface RetentionSettings {
-  /** The event log, by time and by size. */
+  /** Limits of the event log, by age and by size. */
   eventDays: number
   eventBytes: number
   /** Days of transactions; null retains all. */

@@ -1,4 +1,4 @@
-/** Answers of the node about its chain and its blocks, as far as the index needs them. */
+/** Reads the node's answers about its chain and its blocks, as far as the index needs them. */
 
 import { scoreOf } from '../core/chain/score.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
@@ -15,10 +15,10 @@ interface ReadTransactionOf {
 }
 
 export interface ReadChainBlock extends ChainBlock {
-  /** Its direct parents, the chain block before it among them; undefined where the node left them out. */
+  /** Its direct parents, including the chain block before it; undefined if the node left them out. */
   readonly parents: readonly string[] | undefined
   readonly transactions: readonly ReadTransactionOf[]
-  /** All that the block accepted, in its order. */
+  /** Ids of all transactions that the block accepted, in the block's order. */
   readonly acceptedIds: readonly string[]
   /** Transactions in a form that this release does not know. */
   readonly unreadable: readonly { readonly txId: string; readonly detail: string }[]
@@ -31,7 +31,7 @@ export interface ReadChain {
   block(index: number): ReadChainBlock
 }
 
-/** An answer with this many blocks has a successor. */
+/** An answer with at least this many blocks is followed by another one. */
 export const MORE_TO_COME = 100
 
 type Members = Record<string, unknown>
@@ -64,7 +64,7 @@ export interface ReadDagBlock {
   readonly isChainBlock: boolean
 }
 
-/** A block as in a notification or in getBlocks. Nothing that is read from it exceeds 2^53. */
+/** A block from a notification or from getBlocks. No value read here exceeds 2^53. */
 export function readDagBlock(block: unknown): ReadDagBlock {
   const { header, verboseData } = block as { header: Members; verboseData: Members }
   return {
@@ -77,7 +77,9 @@ export function readDagBlock(block: unknown): ReadDagBlock {
   }
 }
 
-/** What a block carries besides its coinbase, read exactly; transactions in an unknown form are left out. */
+/**
+ * The transactions of a block except its coinbase, with exact integers. Transactions in an unknown form are left out.
+ */
 export function readBlockTransactions(block: unknown): { txId: string; transaction: Transaction }[] {
   const { transactions } = block as { transactions?: unknown }
   if (!Array.isArray(transactions)) return []
@@ -99,7 +101,7 @@ export function parse(bytes: Uint8Array): Members {
   return read.value as Members
 }
 
-/** A range that is asked for by its scores would never end where they are no numbers. */
+/** Rejects anything that is not a number, because a range queried by such scores would never end. */
 function score(header: Members, name: 'blueScore' | 'daaScore' | 'timestamp'): number {
   const value = scoreOf(header[name])
   if (value === undefined) throw new UnreadableAnswerError(`${name} of a block is no score`)
@@ -148,7 +150,9 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
   }
 }
 
-/** Levels with the same parents come together: `[[3, parents], [5, parents]]` are levels 0 to 2 and 3 to 4. */
+/**
+ * The node run-length encodes levels with equal parents: `[[3, parents], [5, parents]]` means levels 0 to 2 and 3 to 4.
+ */
 function directParents(levels: unknown): string[] | undefined {
   const run: unknown = Array.isArray(levels) ? levels[0] : undefined
   const parents: unknown = Array.isArray(run) ? run[1] : undefined

@@ -1,4 +1,4 @@
-/** Chain blocks that were removed: each confirmation that they made is retracted by an event of its own. */
+/** Chain blocks were removed: an event retracts each confirmation that they made. */
 import type { Outpoint } from '../core/chain/transaction.ts'
 import type { Confirmation } from '../store/chain.ts'
 import { confirmation } from './apply-block.ts'
@@ -6,13 +6,13 @@ import type { EventBatch } from './batch.ts'
 import { movementsOf } from './index-address.ts'
 import { readParsed } from './parsed-text.ts'
 
-/** Pending again, and what it spends. */
+/** A transaction that is pending again, and what it spends. */
 export interface UnconfirmedTransaction {
   readonly txId: string
   readonly spends: readonly Outpoint[]
 }
 
-/** The same movement as the event that it names, with `retracted: true`. */
+/** Repeats the movement of each event with `retracted: true` and names the event in `retracts`. */
 export function revertBlocks(
   confirmations: readonly Confirmation[],
   batch: EventBatch,

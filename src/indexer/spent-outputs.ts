@@ -1,7 +1,10 @@
 import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import type { ChainStore } from '../store/chain.ts'
 
-/** What the inputs of each transaction spend, as far as it is indexed or among them: one read for all of them. */
+/**
+ * The outputs that each transaction spends, as far as they are in the index or among these transactions. Uses one read
+ * for all.
+ */
 export async function spentOutputs(
   seen: readonly { readonly txId: string; readonly transaction: Transaction }[],
   store: Pick<ChainStore, 'outputs'>,

@@ -2,7 +2,7 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 
 /**
- * Restarts the indexer: when its thread ends, the loops that feed it are stopped and both start again, as after a
+ * Restarts the indexer. When its thread ends, the loops that feed it are stopped, and both start again as after a
  * restart of the service. The chain is followed from the last checkpoint, so nothing is lost or published twice.
  *
  *   running ──the thread ends──▶ restarting ──(wait, longer each time)──▶ running
@@ -11,7 +11,7 @@ import type { Clock } from '../kit/clock.ts'
 export interface SupervisedIndexing {
   readonly state: 'running' | 'restarting'
   readonly restarts: number
-  /** Throws while it is not running. */
+  /** Throws unless the indexer is running. */
   probe(): void
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ const RESTART = { baseMs: 250, capMs: 30_000 }
 /** After running this long, the next failure starts again with the shortest wait. */
 const STEADY_AFTER_MS = 60_000
 
-/** Rejects when the first start fails. */
+/** Rejects if the first start fails. */
 export async function superviseIndexing(deps: {
   start: () => Promise<Indexing>
   clock: Clock

@@ -1,17 +1,17 @@
 import type { ChainPlace } from '../store/chain.ts'
 
 const MAX_PLACES = 600
-/** Places closer together say the same. */
+/** Places closer together than this add no information. */
 const MIN_STEP_MS = 200
 
-/** Which chain block was the last one at which time, and below which one all blocks are known. */
+/** Remembers which chain block was the last one at what time, and the block below which all blocks are known. */
 export function createTrail(first: ChainPlace | undefined) {
   const places: { place: ChainPlace; atMs: number }[] = []
   let seenTo = first
-  /** Not above what the subscribed node has told of its chain; nothing while it has told nothing. */
+  /** Ignores places above the subscribed node's announced sink; undefined as long as it has announced none. */
   const at = (timeMs: number, sinkScore = Number.NEGATIVE_INFINITY): ChainPlace | undefined =>
     places.findLast(({ atMs, place }) => atMs <= timeMs && place.blueScore <= sinkScore)?.place
-  /** Where that is not known, a place as early as possible. */
+  /** Falls back to the earliest possible place if that is unknown. */
   const before = (timeMs: number, sinkScore?: number): ChainPlace | undefined =>
     at(timeMs, sinkScore) ?? seenTo ?? places[0]?.place
   return {
@@ -26,7 +26,10 @@ export function createTrail(first: ChainPlace | undefined) {
       if (places.length > MAX_PLACES) places.shift()
     },
     before,
-    /** The same, but not above what is written: a store that hangs for minutes leaves behind what was notified long ago. */
+    /**
+     * Like `before`, but not above what is written, because a store that hangs for minutes leaves blocks unwritten that
+     * were notified long ago.
+     */
     unwritten(timeMs: number, sinkScore?: number): ChainPlace | undefined {
       const found = before(timeMs, sinkScore)
       return found !== undefined && seenTo !== undefined && seenTo.blueScore < found.blueScore

@@ -1,4 +1,4 @@
-/** The recorder for a kind of plan. */
+/** Creates the recorder for a venue's kind of plan. */
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'

@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 const TODAY = Date.UTC(2026, 5, 10)
 const NOW = TODAY + 12 * HOUR
 const UNDER_WAY_MS = 90_000
-/** Of exchange A's spot half: every feed, by the place of its dataset. */
+/** The datasets of exchange A's spot market; `FEEDS` lists their feeds in the same order. */
 const DATASETS = datasetsOf('cexa')
 const FEEDS = DATASETS.flatMap(({ feeds }) => feeds)
 const [FIRST, SECOND] = FEEDS

@@ -1,7 +1,7 @@
 /**
- * The gaps of each source by UTC day. Closed days change only when a backfill closes a gap, so they are read again every
- * few hours; the last two days every time. One day of one feed is read at a time, so that the thread is free in between: a
- * feed with a gap every minute has some thousand spans a day.
+ * The gaps of each source by UTC day. Closed days change only when a backfill closes a gap, so they are read again
+ * every few hours; the last two days are read every time. One day of one feed is read at a time and the thread yields
+ * in between, because a feed with a gap every minute has thousands of spans a day.
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { type Dataset, type Feed, feedName } from '../core/feed.ts'
@@ -12,15 +12,15 @@ import type { CoverageStore, Span } from '../store/coverage.ts'
 import { datasetsOf } from './source-coverage.ts'
 
 interface DayGaps {
-  /** Time of the day in which at least one feed of the source was not recorded. */
+  /** Time of the day during which at least one feed of the source was not recorded. */
   readonly missedMs: number
-  /** Time of the day since the first record, up to now. */
+  /** Length of the part of the day after the first record and before the present. */
   readonly lengthMs: number
 }
 
 interface SourceGaps {
   readonly source: Source
-  /** Oldest first, today last; null before the first record. */
+  /** Oldest first, today last; null for days before the first record. */
   readonly days: readonly (DayGaps | null)[]
   readonly datasets: readonly {
     readonly dataset: Dataset
@@ -35,20 +35,20 @@ export const HISTORY_DAYS = 90
 const CLOSED_DAYS_FRESH_MS = 6 * 3_600_000
 /** Days that are read every time. */
 const OPEN_DAYS = 2
-/** Recorders write their coverage with some delay. */
+/** Recorders write their coverage with a delay, so the history ends this long before the present. */
 const UNDER_WAY_MS = 90_000
 
-/** What was missed on one day: of each dataset, and of the source at all. */
+/** The time missed on one day, per dataset and for the source as a whole. */
 interface SourceDay {
   readonly datasetsMs: readonly number[]
   readonly missedMs: number
-  /** The first record of the source, when it was there on that day. */
+  /** The first observed instant of the source, as far as it is known. */
   readonly startMs: number
 }
 
 interface KnownSource {
   readonly days: Map<number, SourceDay | null>
-  /** The first observed instant of a feed, as far as it is in the days that were read. */
+  /** The first observed instant of each feed, as far as it lies in the days that were read. */
   readonly starts: Map<string, number>
   closedAtMs: number
 }
@@ -57,7 +57,7 @@ export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }
   const { coverage, clock } = deps
   const known = new Map<Source, KnownSource>()
 
-  /** A feed's gaps in a range that count: those after its first record. */
+  /** A feed's gaps in a range, without those before its first record. */
   async function missedOf(feed: Feed, from: number, to: number, starts: Map<string, number>) {
     const name = feedName(feed)
     const { observed, gaps } = await coverage.read([feed], from, to)
@@ -113,7 +113,7 @@ export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }
     return summed(source, entry.days, { first, toMs })
   }
 
-  /** A feed with records from before the first day has begun: whatever it misses counts. */
+  /** A feed that was recorded before the first day has already started, so all its gaps in the range count. */
   async function findEarlierStarts(source: Source, firstMs: number, starts: Map<string, number>) {
     for (const feed of datasetsOf(source).flatMap(({ feeds }) => feeds)) {
       const { complete, gaps } = await coverage.read([feed], firstMs - 1, firstMs)
@@ -123,7 +123,7 @@ export function createGapHistory(deps: { coverage: CoverageStore; clock: Clock }
     }
   }
 
-  /** Time before everything is `before_start` only of a feed that was ever observed. */
+  /** The store reports the time before all data as `before_start` only if the feed was ever observed. */
   async function wasObserved(feed: Feed): Promise<boolean> {
     const { gaps } = await coverage.read([feed], 0, 1)
     return gaps.some(({ reason }) => reason === 'before_start')
@@ -165,7 +165,7 @@ function union(spans: readonly Span[]): Span[] {
   return joined
 }
 
-/** The spans do not overlap. */
+/** The spans must not overlap. */
 function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { from, to }) => sum + to - from, 0)
 }

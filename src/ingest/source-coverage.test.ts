@@ -12,14 +12,14 @@ const HOUR = 2 * HALF_HOUR
 const FROM = Date.UTC(2026, 5, 10)
 const NOW = FROM + 24 * HOUR
 
-/** A gap from one half hour of the strip to another, both counted from its beginning. */
+/** A gap between two half hours of the strip, both counted from its start. */
 const gap = (from: number, to: number, reason: GapReason = 'not_observed'): Gap => ({
   from: FROM + from * HALF_HOUR,
   to: FROM + to * HALF_HOUR,
   source: 'cexa',
   reason,
 })
-/** One feed, observed first at a half hour of the strip. */
+/** One feed that was first observed at this half hour of the strip. */
 const day = (start: number, ...gaps: Gap[]): FeedDay => ({
   observed: { fromMs: FROM + start * HALF_HOUR, toMs: NOW },
   gaps,
@@ -84,11 +84,11 @@ test('each dataset has the time since when and until when it was observed; one t
     source: 'perpdex',
     symbol,
   })
-  // History gives candles of many days; books are there since an hour, of one symbol since half an hour.
+  // Candles reach back many days; books were recorded for an hour, those of one symbol for half an hour.
   await store.write({ coverage: [observed(feed('candles', '1m'), NOW - 40 * 24 * HOUR, NOW - 2 * HOUR)] })
   await store.write({ coverage: [observed(feed('snapshots', ''), NOW - HOUR, NOW)] })
   await store.write({ coverage: [observed(feed('snapshots', '', 'ETH'), NOW - HALF_HOUR, NOW - 60_000)] })
-  // Nothing of trades was ever received; that the venue was down is known.
+  // No trade was ever received, but the venue is known to have been down.
   await store.write({ coverage: [gapChange(feed('trades', ''), NOW - HOUR, NOW, 'venue_down')] })
   const datasets = await createSourceCoverage({ coverage: store.coverage, clock })('perpdex')
   const found = (name: string, interval: string | null = null) =>

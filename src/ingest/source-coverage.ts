@@ -15,12 +15,12 @@ import { candleFeed, trackedFeeds } from './shared/feeds.ts'
 
 export interface DatasetCoverage {
   readonly dataset: Dataset
-  /** The finest interval of it; null where it has none. */
+  /** The dataset's finest interval; null if it has no intervals. */
   readonly interval: string | null
   /** First and last observed instant; null before the first record. */
   readonly fromMs: number | null
   readonly toMs: number | null
-  /** The last 24 hours in equal parts: the share of each that was observed; null before the first record. */
+  /** The last 24 hours in equal parts: the observed share of each; null before the first record. */
   readonly strip: readonly (number | null)[]
 }
 
@@ -28,9 +28,9 @@ export type SourceCoverage = (source: Source) => Promise<readonly DatasetCoverag
 
 const PARTS = 48
 const PART_MS = DAY_MS / PARTS
-/** Recorders write their coverage with some delay. */
+/** Recorders write their coverage with a delay, so the strip ends this long before the present. */
 const UNDER_WAY_MS = 90_000
-/** Several pages and callers ask at the same time. */
+/** Several pages and callers may ask at the same time. */
 const FRESH_MS = 5_000
 /** Coverage before the last day changes only during a backfill. */
 const PAST_FRESH_MS = 30_000
@@ -49,7 +49,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
     if (entry !== undefined && clock.now() - entry.atMs < PAST_FRESH_MS) return entry.observed
     const { observed: spans } = await coverage.read([feed], 0, beforeMs)
     const observed = joined(spans)
-    // Nothing observed is cheap to read, and changes with the first backfill.
+    // An empty result is not cached, because it is cheap to read and changes with the first backfill.
     if (observed !== undefined) pasts.set(name, { observed, atMs: clock.now() })
     return observed
   }
@@ -74,7 +74,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
         toMs: whole?.toMs ?? null,
         strip: stripOf(parts, fromMs),
       })
-      // This thread also serves requests.
+      // Yields because this thread also serves requests.
       await yieldToOthers()
     }
     return found
@@ -84,7 +84,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
     const entry = known.get(source)
     if (entry !== undefined && clock.now() - entry.atMs < FRESH_MS) return entry.datasets
     const asked = { datasets: read(source), atMs: clock.now() }
-    // The next reader tries again.
+    // A failed read is not cached, so that the next reader tries again.
     asked.datasets.catch(() => {
       if (known.get(source) === asked) known.delete(source)
     })
@@ -110,7 +110,7 @@ interface DatasetFeeds {
   readonly feeds: readonly Feed[]
 }
 
-/** The datasets of a source according to its plan; 1s candles have coverage of their own. */
+/** The datasets of a source according to its plan; 1s candles are listed separately from the other candles. */
 export function datasetsOf(source: Source): DatasetFeeds[] {
   const groups = Map.groupBy(feedsOf(source), ({ dataset, interval }) =>
     dataset === 'candles' && interval === '1s' ? 'candles 1s' : dataset,
@@ -119,7 +119,7 @@ export function datasetsOf(source: Source): DatasetFeeds[] {
     const [first] = feeds
     if (first === undefined) return []
     const { dataset } = first
-    // The interval of a snapshot is the duration of its market; other intervals are built from the finest.
+    // The interval of a snapshot feed is the duration of its markets. Other intervals are built from the finest one.
     if (dataset === 'snapshots') return [{ dataset, interval: null, feeds }]
     const finest = Math.min(...feeds.map(lengthOf))
     const chosen = feeds.filter((feed) => lengthOf(feed) === finest)
@@ -153,8 +153,8 @@ export interface FeedDay {
 }
 
 /**
- * The share of each part that no feed missed: overlapping gaps of several feeds count once. Time before a feed's
- * first record is not a gap, whatever was recorded for it.
+ * The share of each part that no feed missed; overlapping gaps of several feeds count once. Time before a feed's first
+ * record never counts as missed, even if a gap was recorded for it.
  */
 export function stripOf(feeds: readonly FeedDay[], fromMs: number): (number | null)[] {
   const begun = feeds.flatMap(({ observed, gaps }) => (observed ? [{ startMs: observed.fromMs, gaps }] : []))
@@ -179,7 +179,7 @@ const isNotProvided = (feeds: readonly { gaps: readonly Gap[] }[], from: number,
     gaps.some((gap) => gap.reason === 'not_provided' && gap.from <= from && gap.to >= to),
   )
 
-/** Length of the union of spans inside a range; the spans are sorted by their beginning. */
+/** Length of the union of spans inside a range; the spans are sorted by their start. */
 function overlap(spans: readonly { from: number; to: number }[], from: number, to: number): number {
   let reached = from
   let sum = 0

@@ -49,7 +49,7 @@ test('a recorder that fails is started again and never stops the others', async 
   await supervisor.close()
 })
 
-/** Its clock runs faster than the machine, which others share. */
+/** Generous, because the test runs at 20 times real speed on a machine that it shares with other tests. */
 const PATIENCE_MS = 240_000
 
 test('a venue that goes away is down in the status, and healthy when it is back', async () => {

@@ -3,7 +3,7 @@
  *
  * A recorder (`recorder.ts`) records one venue: `run(signal)` until the signal, `status()` at any time. The three
  * exchanges share one recorder, `exchange/record-exchange.ts`, which follows a plan (`venues/plan.ts`); a venue of another
- * kind has a recorder of its own and nothing here changes. The path of an observation in an exchange:
+ * kind has its own recorder, and nothing here changes. The path of an observation in an exchange:
  *
  *   venue.live ──▶ run-live ──▶ record-symbol ──┬─▶ close-minutes ──▶ roll-up ──▶ candles 1m … 1d
  *                     │                         ├─▶ follow-trades ─▶ close-seconds (candles 1s), close-flow
@@ -14,9 +14,9 @@
  *   venue.history ─▶ record-symbol.close (each minute) and run-backfill (the days before)
  *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage is written with its rows
  *
- * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts. To add another kind
- * (prediction markets, an oracle): a kind of plan in venues/plan.ts and a `record-….ts` that gives its channels, feeds and
- * symbol recorders to shared/record-venue.ts, chosen in choose-recorder.ts.
+ * To add a venue of the same kind, add its folder in venues/ and its line in venues/list.ts. To add another kind
+ * (prediction markets, an oracle), add a kind of plan in venues/plan.ts and a `record-….ts` that passes its channels,
+ * feeds and symbol recorders to shared/record-venue.ts, and choose it in choose-recorder.ts.
  *
  * States of a recorder here:
  *
@@ -24,7 +24,8 @@
  *      ╰──── signal ──▶ stopped
  *
  * A recorder that fails never stops the others. `status()` gives the state of each source: healthy (all channels up and data
- * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is received).
+ * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is received, or the store
+ * does not accept rows).
  */
 import type { Feed } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
@@ -38,7 +39,7 @@ const RESTART = { baseMs: 1_000, capMs: 60_000 }
 const STEADY_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
 const COUNT_GAPS_EVERY_MS = 10_000
-/** No venue sends nothing at all for this long. */
+/** Every venue sends something more often than this. */
 const STALE_AFTER_MS = 30_000
 
 export interface SourceStatus {
@@ -47,11 +48,13 @@ export interface SourceStatus {
   readonly lastEventMs: number | null
   readonly rowsInserted: number
   readonly gaps24h: number
-  /** What is missing in the last 24 hours, summed over the feeds; null before it was counted. */
+  /** Time missing in the last 24 hours, summed over the feeds; null before the first count. */
   readonly gapMs24h: number | null
-  /** The longest gap that has not ended, of a feed that was observed before; null before it was counted. */
+  /**
+   * Length of the longest gap that is still open, among feeds that were observed before; null before the first count.
+   */
   readonly openGapMs: number | null
-  /** Share of the first backfill that is done, 0 to 1; null where there is none. */
+  /** Share of the first backfill that is done, 0 to 1; null if there is no backfill. */
   readonly backfill: number | null
   readonly detail: RecorderStatus
 }
@@ -72,7 +75,7 @@ export function supervise(options: {
   const stop = new AbortController()
   const { signal } = stop
   const gaps = new Map<Source, { count: number; ms: number; openMs: number }>()
-  /** Since this process runs. */
+  /** Feeds for which coverage was found at least once since this process started. */
   const observed = new Set<Feed>()
   const running = new Set<string>()
   const timeOf = (recorder: Recorder) => (recorder.clock ?? clock).now()
@@ -95,7 +98,7 @@ export function supervise(options: {
   async function countGaps(): Promise<void> {
     for (;;) {
       for (const recorder of recorders) {
-        // While the store is away the last counts stay.
+        // If the store is away, the previous counts stay.
         const counted = await gapsOf(recorder).catch(() => undefined)
         if (counted !== undefined) gaps.set(recorder.source, counted)
       }
@@ -115,7 +118,7 @@ export function supervise(options: {
       count += missing.length
       ms += missing.reduce((sum, { from, to }) => sum + to - from, 0)
       if (found.observed.length > 0) observed.add(feed)
-      // What was never there has not ended.
+      // A feed that was never observed has no open gap.
       if (observed.has(feed)) openMs = Math.max(openMs, openGapMs(missing, toMs))
     }
     return { count, ms, openMs }
@@ -162,7 +165,7 @@ export function supervise(options: {
   }
 }
 
-/** How long the last gap lasts if it has not ended; touching ones of several reasons are one. */
+/** Length of the gap that is still open at `nowMs`, or 0; adjacent gaps with different reasons count as one. */
 function openGapMs(gaps: readonly Span[], nowMs: number): number {
   let from = nowMs
   for (const gap of gaps.toReversed()) {

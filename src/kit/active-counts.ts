@@ -1,4 +1,4 @@
-/** How much every owner has active: calls, connections, credits. An owner with nothing takes no memory. */
+/** How much each owner has active: calls, connections, credits. An owner with nothing active takes no memory. */
 export class ActiveCounts<Owner> {
   readonly #counts = new Map<Owner, number>()
 
@@ -6,7 +6,7 @@ export class ActiveCounts<Owner> {
     return this.#counts.get(owner) ?? 0
   }
 
-  /** How many more it may have. */
+  /** How many more the owner may have. */
   left(owner: Owner, limit: number): number {
     return limit - this.of(owner)
   }

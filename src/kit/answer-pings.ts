@@ -1,9 +1,9 @@
 /**
- * Answers pings while the peer reads. A peer that floods pings without reading would make the answers pile up, so it
- * is disconnected. The socket must not answer by itself (`autoPong: false`).
+ * Answers pings as long as the peer reads. A peer that floods pings without reading would make the answers pile up, so
+ * it is disconnected. The socket must not answer by itself (`autoPong: false`).
  */
 
-/** As far as it is used here: that of `ws` is one. */
+/** The part of a `ws` socket that is used here. */
 interface PingedSocket {
   readonly readyState: number
   readonly bufferedAmount: number

@@ -1,9 +1,9 @@
 /**
- * Reused buffers of one size. Allocating memory outside the heap for every answer would trigger garbage collection
- * far more often than the answers themselves.
+ * Reused buffers of one size. Allocating memory outside the heap for every answer would trigger garbage collection far
+ * more often than the answers themselves do.
  */
 export interface BufferPool {
-  /** A buffer of at least that size, not cleared; undefined where it would be too large. */
+  /** A buffer of at least that size, not cleared; undefined if the size exceeds that of the pool's buffers. */
   take(bytes: number): Buffer | undefined
   /** Returns a buffer that is no longer used. One that is never returned is garbage collected. */
   give(buffer: Buffer): void

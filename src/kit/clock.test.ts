@@ -74,7 +74,7 @@ test('a clock jump is reported once, with its size; small corrections are not', 
   const watch = watchClock({
     clock: { ...systemClock, now: () => performance.now() + offsetMs },
     everyMs: 2,
-    // The two clocks are read one after the other.
+    // Rounded because the two clocks are read one after the other.
     onJump: (byMs) => jumps.push(Math.round(byMs / 1_000) * 1_000),
   })
   for (const stepMs of [5_000, 5_000, -8_000, 10_000, 10_000, 10_000]) {

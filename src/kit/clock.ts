@@ -1,21 +1,22 @@
-/** Time is passed in, never read, so that a test can stop it, jump or run fast. */
+/** Time is passed in, never read, so that a test can stop it, make it jump or run it faster. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
   /** Resolves after that many milliseconds of this clock; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Calls `run` once after that many milliseconds, unless the returned function was called before. See `runAfter`. */
+  /** Calls `run` once after that many milliseconds; the returned function cancels it. See `runAfter`. */
   after?(ms: number, run: () => void): () => void
-  /** Milliseconds from any beginning; unlike `now` it never jumps when the system's time is set. See `elapsedMs`. */
+  /** Milliseconds from an arbitrary start. Unlike `now` it never jumps when the system time is set. See `elapsedMs`. */
   elapsed?(): number
   /**
-   * Calls the listener before anybody reads a time after this process stood still for `ms`: data that its sockets hold is
-   * older than it seems. The function ends that. Left out where nobody looks for it.
+   * After this process was suspended for `ms`, calls the listener before any time is read: data that waits in its
+   * sockets is older than it seems. The returned function removes the listener. Absent if the clock does not detect
+   * this.
    */
   onStandstill?(listener: (ms: number) => void): () => void
 }
 
-/** For durations and time limits. A clock that has no such reading, as in tests, gives its time. */
+/** For durations and time limits. A clock without `elapsed`, as in tests, gives its time instead. */
 export function elapsedMs(clock: Clock): number {
   return clock.elapsed === undefined ? clock.now() : clock.elapsed()
 }
@@ -50,16 +51,16 @@ function afterMs(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Calls `run` once, after that many milliseconds of the clock. The function cancels it. */
+/** Calls `run` once, after that many milliseconds of the clock. The returned function cancels it. */
 export function runAfter(clock: Clock, ms: number, run: () => void): () => void {
-  // Without promises and signals: much of the service waits in this way, several times a second.
+  // Avoids promises and signals where possible, because much of the service waits this way several times a second.
   if (clock.after !== undefined) return clock.after(ms, run)
   const cancelled = new AbortController()
   clock.sleep(ms, cancelled.signal).then(run, () => {})
   return () => cancelled.abort()
 }
 
-/** Calls `run` again and again, with that many milliseconds of the clock in between. The function ends it. */
+/** Calls `run` repeatedly, with that many milliseconds of the clock in between. The returned function stops it. */
 export function runEvery(clock: Clock, ms: number, run: () => void): () => void {
   let isEnded = false
   let cancel = () => {}
@@ -77,12 +78,12 @@ export function runEvery(clock: Clock, ms: number, run: () => void): () => void 
 }
 
 /**
- * The longest delay of `setTimeout`. A longer one becomes one millisecond, so that a loop that waits for a distant time
- * (a clock that was set back by a year, a schedule) would spin.
+ * The longest delay of `setTimeout`. A longer one is treated as one millisecond, so that a loop that waits for a
+ * distant time (a clock that was set back by a year, a schedule) would spin.
  */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** A valid delay for the time that is left. */
+/** A valid timer delay for the remaining time. */
 export function timerMs(leftMs: number): number {
   if (Number.isNaN(leftMs)) return 1
   return Math.min(Math.max(leftMs, 0), MAX_TIMER_MS)

@@ -33,6 +33,6 @@ test('one changed bit anywhere gives another hash', () => {
 })
 
 test('it is the published hash, with two seeds', () => {
-  // XXH64 of nothing, by its specification.
+  // XXH64 of the empty input, from its specification.
   assert.equal(contentHash('').slice(0, 16), 'ef46db3751d8e999')
 })

@@ -1,12 +1,12 @@
 /**
- * 128 bits of the exact bytes of an answer, at a tenth of the cost of a cryptographic hash. It tells two versions of
- * a page apart. Somebody could make two contents that share a hash, so it proves nothing about where bytes come from.
+ * 128 bits over the exact bytes of an answer, at a tenth of the cost of a cryptographic hash. It distinguishes two
+ * versions of a page. Collisions can be constructed, so it proves nothing about the origin of the bytes.
  */
 import xxhash, { type XXHash } from 'xxhash-wasm'
 
 const { create64, h64, h64Raw } = await xxhash()
 const SEEDS = [0n, 1n] as const
-/** The hash has a memory of its own, which grows with what it is given and never shrinks. */
+/** The hash library has its own memory, which grows with its input and never shrinks. */
 const MAX_PIECE_BYTES = 65_536
 const MAX_BYTES_PER_UNIT = 3
 
@@ -25,7 +25,7 @@ function hashOfParts(parts: readonly Buffer[]): string {
   return hasher.digest()
 }
 
-/** The same hash of content that comes part by part. */
+/** The same hash for content that arrives in parts. */
 export interface ContentHasher {
   update(part: Buffer): void
   digest(): string

@@ -3,8 +3,8 @@ import { type Clock, elapsedMs } from './clock.ts'
 const SAY_EVERY_MS = 60_000
 
 /**
- * For what is tried again every few seconds: a failure is worth a line at once, and while it goes on once a minute. Gives
- * the number of failures since the last line, or 0 where there is nothing to say yet.
+ * Limits log lines about work that is retried every few seconds: the first failure is logged at once, and further ones
+ * once a minute. Returns the number of failures since the last line, or 0 if there is nothing to log yet.
  */
 export function countFailures(clock: Clock): () => number {
   let unsaid = 0

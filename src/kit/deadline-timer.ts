@@ -1,11 +1,12 @@
 /**
- * One timer for many deadlines: looks when the nearest one has come, which may have been met long before. When a look
- * is late because the loop was blocked, the sockets are read first: what arrived in the meantime is not overdue.
+ * One timer for many deadlines. It calls `look` at the time of the nearest one, which may have been met long before. If
+ * the timer is late because the event loop was blocked, the sockets are read first, because data that arrived in the
+ * meantime is not overdue.
  */
 import { type Clock, elapsedMs, runAfter } from './clock.ts'
 
 export interface DeadlineTimer {
-  /** There is a deadline at this time of the clock (see `elapsedMs`). */
+  /** Adds a deadline at this time of the clock (see `elapsedMs`). */
   lookAt(atMs: number): void
   stop(): void
 }
@@ -13,8 +14,8 @@ export interface DeadlineTimer {
 const LATE_MS = 40
 
 /**
- * @param minWaitMs how exact it is
- * @param look returns the nearest deadline that is left; undefined without one
+ * @param minWaitMs the precision: the shortest time between two looks
+ * @param look returns the nearest remaining deadline; undefined if there is none
  */
 export function createDeadlineTimer(
   clock: Clock,

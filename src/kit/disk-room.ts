@@ -1,9 +1,12 @@
-/** Whether a disk has less room than a floor. Asked of the file system from time to time, never by who wants to know. */
+/**
+ * Whether a disk has less free space than a minimum. The file system is asked periodically, never by the caller's
+ * question.
+ */
 import { statfs } from 'node:fs/promises'
 import { type Clock, runEvery } from './clock.ts'
 
 export interface DiskRoom {
-  /** Null when the file system does not tell. */
+  /** Null if the file system does not report it. */
   freeBytes(): number | null
   sizeBytes(): number | null
   isLow(): boolean
@@ -11,16 +14,19 @@ export interface DiskRoom {
 }
 
 const EVERY_MS = 10_000
-/** It is enough again with so much more than the floor: at the floor itself work would stop and start all the time. */
+/**
+ * Space is sufficient again at this multiple of the minimum. At the minimum itself work would stop and start
+ * continually.
+ */
 const ENOUGH_AGAIN = 1.05
 
 export async function watchDiskRoom(options: {
   readonly folder: string
-  /** Null: no room is too little. */
+  /** Null disables the check. */
   readonly minFreeBytes: number | null
   readonly clock: Clock
   readonly onChange?: (room: { readonly isLow: boolean; readonly freeBytes: number }) => void
-  /** In place of the system's. */
+  /** Replaces `statfs`. */
   readonly ask?: (folder: string) => Promise<{ bavail: number; blocks: number; bsize: number }>
 }): Promise<DiskRoom> {
   const { folder, minFreeBytes, clock, onChange, ask = statfs } = options
@@ -43,7 +49,7 @@ export async function watchDiskRoom(options: {
   }
   await look()
   const stop = runEvery(clock, EVERY_MS, () => {
-    // A file system that hangs is not asked again.
+    // Does not ask a file system again while an earlier call hangs.
     if (isAsking) return
     isAsking = true
     void look().finally(() => {

@@ -1,8 +1,8 @@
-/** Durations of one thing, counted for a histogram; labels and texts are made when the metrics are read. */
+/** Counts durations of one kind for a histogram. Labels and texts are built only when the metrics are read. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export class DurationCounts {
-  /** The last one counts what is above all bounds. */
+  /** The last bucket counts what is above all bounds. */
   readonly #buckets = new Float64Array(SECONDS_BUCKETS.length + 1)
   #seconds = 0
 

@@ -1,8 +1,8 @@
 /**
- * JSON whose integers stay exact. `JSON.parse` rounds everything above 2^53, which corrupts the unsigned
- * 64-bit values of the chain; here an integer that a double cannot hold becomes a bigint, everything else is
- * what `JSON.parse` gives. Depth and length are bounded, a repeated member is an error (two readers would
- * disagree about its value), and nothing here throws on bad input.
+ * JSON whose integers stay exact. `JSON.parse` rounds everything above 2^53, which corrupts the unsigned 64-bit values
+ * of the chain. Here an integer that a double cannot hold becomes a bigint; everything else is as `JSON.parse` returns
+ * it. Depth and length are bounded, a repeated member is an error (two readers would disagree about its value), and
+ * nothing here throws on bad input.
  */
 import { isUtf8 } from 'node:buffer'
 import { Slice } from './time-slices.ts'
@@ -19,7 +19,7 @@ export type ExactJson =
 export interface JsonLimits {
   readonly maxDepth: number
   readonly maxChars: number
-  /** Of one object. */
+  /** Per object. */
   readonly maxMembers?: number
   /** Integers that a double cannot hold become decimal text instead of bigints. */
   readonly integersAsText?: boolean
@@ -48,7 +48,7 @@ export function parseExact(text: string, limits: JsonLimits = DEFAULT_JSON_LIMIT
   return reader.result
 }
 
-/** The same for bytes. JSON is UTF-8: reading other bytes as something else would change what was sent. */
+/** The same for bytes. JSON is UTF-8; decoding other bytes would change what was sent, so they are refused. */
 export function parseExactBytes(bytes: Buffer, limits: JsonLimits): JsonReading {
   return notUtf8(bytes) ?? parseExact(bytes.toString('utf8'), limits)
 }
@@ -62,7 +62,7 @@ function notUtf8(bytes: Buffer): JsonReading | undefined {
   return { ok: false, message: 'not UTF-8', at: bytes.toString('utf8').indexOf('\ufffd') }
 }
 
-/** The same for a text that would block the loop: parsed in slices. */
+/** The same for a text that would block the event loop: it is parsed in slices. */
 export async function parseExactInSlices(text: string, limits: JsonLimits): Promise<JsonReading> {
   const reader = new Reader(text, limits)
   const slice = new Slice()
@@ -70,7 +70,7 @@ export async function parseExactInSlices(text: string, limits: JsonLimits): Prom
   return reader.result
 }
 
-/** Characters between two readings of the clock. */
+/** Characters between two reads of the clock. */
 const STEP_CHARS = 16_384
 
 type OpenObject = Record<string, ExactJson>
@@ -80,7 +80,7 @@ type Open =
   | { readonly items: ExactJson[] }
   | { readonly items: undefined; readonly members: OpenObject; name: string; count: number }
 
-/** Reads value by value with its own stack, so that it can stop anywhere and continue later. */
+/** Reads value by value with an explicit stack, so that it can stop anywhere and continue later. */
 class Reader {
   readonly #text: string
   readonly #limits: JsonLimits
@@ -102,7 +102,7 @@ class Reader {
     return this.#result
   }
 
-  /** Reads a part of the text; true when there is a result. */
+  /** Reads a part of the text; true once there is a result. */
   read(): boolean {
     if (this.#result !== undefined) return true
     const until = this.#at + STEP_CHARS
@@ -131,7 +131,7 @@ class Reader {
     this.#at = at
   }
 
-  /** One value, or the beginning of one that has others in it. True at the end of the document. */
+  /** Reads one scalar, or the beginning of an array or object. True at the end of the document. */
   #step(): boolean {
     this.#space()
     switch (this.#text.charCodeAt(this.#at)) {
@@ -180,7 +180,7 @@ class Reader {
     return this.#text.charCodeAt(this.#at) === 0x5d ? this.#pop(items) : false
   }
 
-  /** The bracket that closes the innermost one is next. */
+  /** Closes the innermost array or object; its closing bracket is next. */
   #pop(value: ExactJson): boolean {
     this.#at++
     this.#open.pop()
@@ -202,7 +202,7 @@ class Reader {
     this.#at++
   }
 
-  /** Puts a complete value into its place, and with it whatever it completes. */
+  /** Stores a complete value in its parent, and closes every parent that is thereby complete. */
   #close(complete: ExactJson): boolean {
     const text = this.#text
     for (let value = complete; ; ) {

@@ -1,7 +1,7 @@
 /**
- * Ends the process at once. `process.exit` waits for the thread pool, and a DNS lookup takes many seconds when no name
- * server answers and cannot be cancelled. Called when everything is closed: the process is replaced by one that only
- * returns the exit code.
+ * Ends the process at once. `process.exit` waits for the thread pool, where a DNS lookup takes many seconds if no name
+ * server answers, and cannot be cancelled. Therefore the process is replaced by a shell that only returns the exit
+ * code. Call it once everything is closed.
  */
 export function exitProcess(code: number): never {
   try {

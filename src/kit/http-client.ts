@@ -6,8 +6,9 @@ const load = createRequire(import.meta.url)
 let loaded: HttpClient | undefined
 
 /**
- * What requests to other servers are made with. Loaded with the first of them, which a service without venues and
- * webhooks never makes: it takes as much memory as the whole HTTP server. At once, so that no request waits for it.
+ * The client for requests to other servers. It is loaded with the first request, because it takes as much memory as the
+ * whole HTTP server and a service without venues and webhooks never needs it. Loading is synchronous, so that no
+ * request has to wait for it.
  */
 export function httpClient(): HttpClient {
   loaded ??= load('undici') as HttpClient

@@ -18,7 +18,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return { text: text.trim(), address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** A matcher over several ranges; an IPv4-mapped IPv6 address counts as its IPv4 address. */
+/** Matches an address against several ranges; an IPv4-mapped IPv6 address counts as its IPv4 address. */
 export function addressMatcher(ranges: readonly Cidr[]): (address: string) => boolean {
   const list = new BlockList()
   for (const range of ranges) list.addSubnet(range.address, range.prefix, range.family)
@@ -37,8 +37,8 @@ export function plainAddress(address: string): string {
 const HEXTETS = 8
 
 /**
- * What attempts are counted by: an IPv4 address itself, or the /64 of an IPv6 address, which is the least that one
- * subscriber gets. An IPv4-mapped address, however it is written, counts as IPv4.
+ * The group by which attempts are counted: an IPv4 address itself, or the /64 of an IPv6 address, which is the smallest
+ * network that a subscriber gets. An IPv4-mapped address, however it is written, counts as IPv4.
  */
 export function addressGroup(address: string): string {
   const plain = plainAddress(address.split('%')[0] ?? '')

@@ -39,7 +39,7 @@ test('a list of a hundred thousand blocks the loop no longer than a few millisec
   let count = 0
   for await (const _ of elementsOf(bytes, 'entries')) count++
   running = false
-  // Of the processor: on a busy machine the clock also counts the time of others.
+  // Measured in CPU time, because on a busy machine the wall clock includes other processes.
   const { user, system } = process.cpuUsage(startedAt)
   const tookMs = (user + system) / 1000
   assert.equal(count, 100_000)
@@ -50,13 +50,13 @@ test('of many readers at the same time one goes on in each turn of the loop', as
   const bytes = Buffer.from(JSON.stringify({ entries: Array.from({ length: 20_000 }, (_, n) => ({ n })) }))
   const usedMs = () => process.threadCpuUsage().user / 1_000
   const read = async () => {
-    // What a caller does with an element.
+    // Stands for the work that a caller does with an element.
     for await (const text of elementsOf(bytes, 'entries')) JSON.parse(text)
   }
   let held = Number.POSITIVE_INFINITY
   for (let round = 0; round < 3 && held > 20; round++) {
     const readers = Array.from({ length: 30 }, read)
-    // All of them begin at once.
+    // Lets all of them begin in the same turn.
     await nextTurn()
     const stop = watchTurns()
     const startedMs = usedMs()

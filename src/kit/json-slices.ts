@@ -1,6 +1,6 @@
 /**
- * Cuts JSON into byte ranges without parsing it: strings and brackets are followed exactly, scalars inside values are
- * not checked, so that 50 MB take one pass and no objects.
+ * Cuts JSON into byte ranges without parsing it. Strings and brackets are followed exactly and scalars are not checked,
+ * so that 50 MB take a single pass and no objects.
  */
 import { nextTurn } from './time-slices.ts'
 import { turnTimeMs } from './turns.ts'
@@ -15,8 +15,8 @@ const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 
 /**
- * The members of one JSON object as byte ranges of the same memory. A repeated name keeps the last. An object with more
- * members than that is refused.
+ * The members of one JSON object as byte ranges of the same memory. If a name is repeated, the last member counts.
+ * Undefined if it is not an object, or has more members than allowed.
  */
 export function sliceMembers(bytes: Buffer, maxMembers: number): Map<string, Buffer> | undefined {
   const members = new Map<string, Buffer>()
@@ -67,7 +67,7 @@ function skipSpace(bytes: Buffer, from: number): number {
   }
 }
 
-/** Past the closing quote, -1 when there is none. */
+/** The position after the closing quote; -1 if there is none. */
 function skipString(bytes: Buffer, quote: number): number {
   const length = bytes.length
   let at = quote + 1
@@ -79,7 +79,7 @@ function skipString(bytes: Buffer, quote: number): number {
   return -1
 }
 
-/** Past the value, -1 when it does not end or its brackets do not match. */
+/** The position after the value; -1 if it does not end or its brackets do not match. */
 function skipValue(bytes: Buffer, from: number): number {
   const first = bytes[from]
   if (first === QUOTE) return skipString(bytes, from)
@@ -87,7 +87,8 @@ function skipValue(bytes: Buffer, from: number): number {
   const length = bytes.length
   let at = from
   let depth = 0
-  // `{` 7b and `}` 7d, `[` 5b and `]` 5d: with bit 0x20 masked out, objects and arrays count alike.
+  // With bit 0x20 masked out, `{` (7b) becomes `[` (5b) and `}` (7d) becomes `]` (5d), so objects and arrays count
+  // alike.
   while (at < length) {
     const byte = bytes[at] ?? 0
     if (byte === QUOTE) {
@@ -118,9 +119,9 @@ function skipScalar(bytes: Buffer, from: number): number {
 const HOLD_MS = 3
 
 /**
- * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds: the time is looked at
- * before every element, as what the caller does with one may take long. The text must be valid JSON; a member that is
- * missing or not a list has no elements.
+ * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds. The time is checked
+ * before every element, because the caller may spend long on one. The text must be valid JSON; a member that is missing
+ * or not a list has no elements.
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = textOf(bytes)
@@ -136,8 +137,8 @@ export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGener
 }
 
 /**
- * The same for lists that are members of the elements: each element of `lists` in the objects of the list `member`, in
- * the order of the text. Such an object can be many megabytes, and is never scanned or copied as a whole.
+ * The same for nested lists: yields each element of `lists` in the objects of the list `member`, in the order of the
+ * text. Such an object can be many megabytes, and is never scanned or copied as a whole.
  */
 export async function* nestedElementsOf<L extends string>(
   bytes: Uint8Array,
@@ -182,7 +183,7 @@ function textOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Gives the turn up when it was held for long enough. Of many readers one goes on in each turn. */
+/** Yields to the event loop after the turn was held for long enough. Of many readers, one continues in each turn. */
 function turnTaker(): () => Promise<void> | undefined {
   let heldSince = turnTimeMs()
   const giveUp = async () => {
@@ -197,7 +198,7 @@ function behindComma(text: Buffer, from: number): number | undefined {
   return text[at] === COMMA ? at + 1 : undefined
 }
 
-/** Where the list of a member of the outermost object begins. What comes after it is not looked at. */
+/** Where the list of a member of the outermost object begins. Nothing after it is read. */
 function listStart(text: Buffer, member: string): number | undefined {
   let at = skipSpace(text, 0)
   if (text[at] !== OPEN) return undefined
@@ -211,7 +212,7 @@ function listStart(text: Buffer, member: string): number | undefined {
   return undefined
 }
 
-/** The name of the member there, and where its value begins. */
+/** The name of the member at that position, and where its value begins. */
 function memberAt(text: Buffer, from: number): { readonly name: string; readonly value: number } | undefined {
   const name = skipSpace(text, from)
   if (text[name] !== QUOTE) return undefined

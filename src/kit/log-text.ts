@@ -1,4 +1,4 @@
-/** A log line as a person reads it: `18:20:01 warn  a thread ended  thread=recorders`. */
+/** A log line for people: `18:20:01 warn  a thread ended  thread=recorders`. */
 export type LogFormat = 'json' | 'text' | 'color'
 
 const LEVELS: Record<number, string> = {
@@ -10,7 +10,7 @@ const LEVELS: Record<number, string> = {
   60: 'fatal',
 }
 const COLORS: Record<string, string> = { warn: '33', error: '31', fatal: '31;1' }
-/** Back to the start of the line, and clear a progress bar. */
+/** Returns to the start of the line and clears a progress bar. */
 const OVER_THE_BAR = '\r\u001b[K'
 const PLAIN_VALUE = /^[\w./:@*+…-]+$/
 const WIDEST_LEVEL = 5
@@ -50,7 +50,7 @@ function shown(value: unknown): string {
   return PLAIN_VALUE.test(text) ? text : JSON.stringify(value)
 }
 
-/** The message, and the stack where it is a bug of ours. */
+/** The message, and also the stack for an error, which may be a bug of ours. */
 function errorOf(err: ErrorFields | undefined, level: number): string[] {
   if (err === undefined) return []
   const stack = level >= ERROR_LEVEL ? (err.stack?.split('\n').slice(1).join('\n') ?? '') : ''

@@ -4,7 +4,7 @@ import { redactAddresses } from './redact-address.ts'
 
 export type Logger = PinoLogger
 
-/** Replaces what looks like one of our secrets, anywhere in a line. */
+/** Matches anything that looks like one of our secrets, anywhere in a line. */
 const SECRET_PATTERN = /(svc_(?:live|test)_|whsec_)[A-Za-z0-9+/=_-]{4,}/g
 const SECRET_QUERY = /([?&]api[-_]key=)[^&\s"]+/gi
 
@@ -12,7 +12,7 @@ export function redact(text: string): string {
   return redactAddresses(text.replace(SECRET_PATTERN, '$1***').replace(SECRET_QUERY, '$1***'))
 }
 
-/** Structured lines on a stream; every line passes through `redact` before it leaves the process. */
+/** Writes structured lines; every line passes through `redact` before it leaves the process. */
 export function createLogger(options: {
   level: string
   format?: LogFormat

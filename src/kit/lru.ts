@@ -1,10 +1,11 @@
 /**
- * A map bounded by count and optionally by weight, which drops what was not used for a long time (the clock algorithm:
- * a read only marks an entry, and a marked entry is spared once), so that reading costs no more than in a plain map.
+ * A map bounded by count and optionally by weight, which evicts what was not used for a long time. It uses the clock
+ * algorithm (a read only marks an entry, and a marked entry is spared once), so that a read costs no more than in a
+ * plain map.
  */
 export class Lru<K, V> {
   #entries = new Map<K, { value: V; weight: number; used: boolean }>()
-  /** Goes round over the entries: the next candidate to be dropped. */
+  /** Circles over the entries and points at the next candidate for eviction. */
   #hand = this.#entries.entries()
   #weight = 0
   readonly #maxEntries: number

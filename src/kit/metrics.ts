@@ -9,7 +9,7 @@ interface MetricValue {
   value: number
 }
 
-/** A metric whose values are counted elsewhere and collected when the metrics are read. */
+/** A metric whose values are counted elsewhere and collected whenever the metrics are read. */
 interface ReadMetric {
   name: string
   help: string
@@ -17,16 +17,16 @@ interface ReadMetric {
   values(): MetricValue[] | Promise<MetricValue[]>
 }
 
-/** Less than Prometheus waits for an answer. */
+/** Less than the time that Prometheus waits for an answer. */
 const MAX_READ_MS = 4_000
 
 /** One registry per running service, so that two services in one test process do not share counts. */
 export interface Metrics {
   registry: Registry
-  /** One that was made before by the same name, or a new one. */
+  /** Returns the existing counter of this name, or a new one. */
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[]): Gauge
-  /** Several of one name are one metric. One that fails or takes too long has no values; the others have theirs. */
+  /** Metrics of the same name are merged. If one fails or takes too long, only its own values are missing. */
   read(metric: ReadMetric): void
 }
 
@@ -57,7 +57,7 @@ export function createMetrics(options: { defaults: boolean }): Metrics {
   }
 }
 
-/** The metrics are needed most when a part of the service does not answer. */
+/** A slow part must not delay the rest, because metrics matter most when a part of the service does not answer. */
 async function readInTime(read: ReadMetric['values']): Promise<MetricValue[]> {
   let timer: NodeJS.Timeout | undefined
   try {
@@ -74,10 +74,15 @@ async function readInTime(read: ReadMetric['values']): Promise<MetricValue[]> {
   }
 }
 
-/** As a timer of prom-client, which wakes the process a hundred times a second unless it has a very long period. */
+/**
+ * prom-client samples with a timer, which wakes the process a hundred times a second unless its period is very long.
+ */
 const NO_TIMER_MS = 2 ** 31 - 1
 
-/** prom-client's own, with the delays of the event loop sampled once per turn of the loop and not by a timer. */
+/**
+ * The default metrics of prom-client, but with event loop delays sampled once per turn of the loop instead of by a
+ * timer.
+ */
 function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NO_TIMER_MS })
   const delay = monitorEventLoopDelay({ samplePerIteration: true })
@@ -95,7 +100,7 @@ function collectProcessMetrics(registry: Registry): void {
   ).map(([part, help, nanoseconds], index) => {
     const name = `nodejs_eventloop_lag_${part}_seconds`
     registry.removeSingleMetric(name)
-    // The first one to be read sets all of them, and a new period begins.
+    // The first gauge to be read sets all of them and starts a new period.
     const collect = index > 0 ? {} : { collect: () => setAll() }
     return { gauge: new Gauge({ name, help, registers: [registry], ...collect }), nanoseconds }
   })

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** How many files a process may open, by default this one; undefined where the system does not say. */
+/** How many files a process (by default this one) may open; undefined if the system does not report it. */
 export function openFileLimit(pid: number | 'self' = 'self'): number | undefined {
   const file = `/proc/${pid}/limits`
   if (!existsSync(file)) return undefined

@@ -1,7 +1,7 @@
-/** Quantiles over the last samples. Sorted lazily: reading is rare, adding is on every call. */
+/** Quantiles over the most recent samples. Sorting is lazy, because reads are rare and every call adds a sample. */
 export interface QuantileWindow {
   add(sample: number): void
-  /** undefined while fewer than `minSamples` were seen */
+  /** undefined until `minSamples` were added */
   quantile(q: number): number | undefined
 }
 

@@ -1,2 +1,2 @@
-/** Unpredictable bytes are passed in, as `randomBytes` of node:crypto gives them, so that a simulation can repeat them. */
+/** Random bytes are passed in, in the form of `randomBytes` of node:crypto, so that a simulation can repeat them. */
 export type RandomBytes = (count: number) => Buffer

@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Returns what loading and first work took to the system: V8 keeps that room until a full collection, which a process
- * at rest never makes (some 35 MB). Holds the thread for tens of milliseconds, so it is for the end of a start.
+ * Returns the memory that loading and the first work took to the system (some 35 MB). V8 keeps it until a full
+ * collection, which an idle process never makes. Blocks the thread for tens of milliseconds, so it is called at the end
+ * of a start.
  */
 export function releaseMemory(): void {
   setFlagsFromString('--expose-gc')

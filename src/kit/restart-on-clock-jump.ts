@@ -5,7 +5,7 @@
  *
  *   running ──the clock jumps──▶ stopping ──▶ starting ──▶ running
  *                                   ▲            └─ cannot start ▶ failed
- *                                   └── it jumps again meanwhile
+ *                                   └── jumps again meanwhile
  */
 
 import type { Clock } from './clock.ts'
@@ -20,7 +20,7 @@ interface Runnable {
 }
 
 export interface RestartingService {
-  /** Resolves with the reason when it cannot continue. */
+  /** Resolves with the reason when the service cannot continue. */
   readonly failed: Promise<string>
   stop(): Promise<ShutdownReport>
 }

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { RandomBytes } from './random.ts'
 
 /**
- * A signing secret has to be readable to sign with, so it cannot be stored as a hash. It is stored encrypted
- * under a key of this installation: a copy of the database alone signs nothing.
+ * Signing needs the plain secret, so it cannot be stored as a hash. It is stored encrypted with a key of this
+ * installation, so that a copy of the database alone cannot sign anything.
  */
 export interface SecretBox {
   seal(text: string): string

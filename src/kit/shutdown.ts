@@ -1,8 +1,8 @@
 import { type Clock, elapsedMs, runAfter } from './clock.ts'
 
 /**
- * Parts register how they stop. On a signal they stop in reverse order of their start, each within the remaining
- * time; a part that fails or hangs does not prevent the others from stopping.
+ * Parts register how they stop. On a signal they stop in reverse order of registration, each within the remaining time;
+ * a part that fails or hangs does not prevent the others from stopping.
  */
 export interface Shutdown {
   add(name: string, stop: () => Promise<void> | void): void

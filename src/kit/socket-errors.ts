@@ -1,6 +1,6 @@
 /**
- * A socket error without a listener ends the process. An error also closes the connection, and `close` is where that
- * is handled, so every socket gets this listener first and keeps it.
+ * A socket error without a listener ends the process. Since an error also closes the connection and `close` is handled
+ * anyway, every socket gets this listener first and keeps it.
  */
 import type { EventEmitter } from 'node:events'
 

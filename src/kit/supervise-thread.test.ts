@@ -1,4 +1,4 @@
-/** Stopping does not wait for what cannot be cancelled, such as a name lookup without an answer. */
+/** Stopping does not wait for what cannot be cancelled, such as a DNS lookup without an answer. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -7,7 +7,9 @@ import { systemClock } from './clock.ts'
 import { createLogger } from './log.ts'
 import { superviseThread } from './supervise-thread.ts'
 
-/** Less than a thread that can end is given; where tests share their machine it may have to wait for its turn. */
+/**
+ * Less than the time that `close` gives a thread to end. The looser limit is for machines that run many tests at once.
+ */
 const AT_ONCE_MS = process.env.TAPELINE_SOAK === undefined ? 6_000 : 2_000
 const FAKES = join(import.meta.dirname, '..', '..', 'test', 'fakes')
 

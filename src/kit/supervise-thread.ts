@@ -11,17 +11,17 @@ const CLOSE_WITHIN_MS = 8_000
 export interface SupervisedThread {
   /**
    * Lets the thread close what it opened, and then terminates it in any case. A DNS lookup cannot be cancelled and
-   * delays the end of its thread for many seconds when no name server answers: we do not wait for that.
+   * delays the exit of its thread for many seconds if no name server answers, so the exit is not awaited.
    */
   close(): Promise<void>
 }
 
-/** Runs a file in a thread of its own and restarts it when it dies. */
+/** Runs a file in its own thread and restarts it when it dies. */
 export function superviseThread(options: {
   name: string
   file: URL
   data: unknown
-  /** V8 lets a heap grow to a multiple of what is in use, and the multiple depends on the maximum. */
+  /** V8 lets a heap grow to a multiple of what is in use; the multiple depends on the maximum. */
   limits?: ResourceLimits
   clock: Clock
   log: Logger
@@ -33,7 +33,7 @@ export function superviseThread(options: {
   let thread: ThreadCalls<object> | undefined
   let attempt = 0
 
-  /** Why it ended; the system may also refuse to start it. */
+  /** Returns why the thread ended; the system may also refuse to start it. */
   async function runOnce(): Promise<Error | undefined> {
     try {
       thread = threadCalls<object>(file, { ...options, onEvent: onMessage, keepsProcess: true })

@@ -1,12 +1,12 @@
 /**
- * Calls by name into a worker thread, with typed arguments and results.
+ * Calls functions of a worker thread by name, with typed arguments and results.
  *
  *   threadCalls(file) ──{ id, name, args }──▶ serveCalls(handlers)
  *                     ◀──{ replies: [{ id, value | error }, …] }──
- *                     ◀──any other message── what the thread reports by itself: an event
+ *                     ◀──any other message── an event that the thread sends by itself
  *
  *   idle ──call──▶ busy ──last reply──▶ idle        an idle thread does not keep the process alive
- *     └──close()──▶ finishes what it was sent ──▶ ended
+ *     └──close()──▶ completes the calls it received ──▶ ended
  *     └──dies──▶ ended: every call in flight is rejected with a ThreadEndedError
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -44,11 +44,11 @@ interface Replies {
 
 const CLOSE = 'close'
 const CLOSED = 'closed'
-/** More calls in flight are refused; a caller that can wait awaits `ready` first. */
+/** Calls beyond this number in flight are refused; a caller that can wait awaits `ready` first. */
 const MAX_CALLS = 100_000
-/** Left to itself, each thread grows to 48 MB of short-lived objects before it collects any. */
+/** By default each thread fills 48 MB with short-lived objects before it collects any. */
 const YOUNG_GENERATION_MB = 12
-/** A thread that has closed everything ends at once, unless the system still looks up a host name for it. */
+/** A thread exits as soon as everything is closed, unless a DNS lookup is still running. */
 const END_WITHIN_MS = 200
 
 export class ThreadEndedError extends Error {
@@ -60,13 +60,21 @@ export interface ThreadCallsOptions {
   name: string
   data?: unknown
   limits?: ResourceLimits
-  /** Started by the first call, and again by the next call after it died. Otherwise started at once, for good. */
+  /**
+   * Started by the first call, and again by the next call after it died. Otherwise started at once and never restarted.
+   */
   startOnCall?: boolean
-  /** The thread works by itself: it keeps the process alive until it is closed, not only while a call is in flight. */
+  /**
+   * The thread also works without calls: it keeps the process alive until it is closed, not only while a call is in
+   * flight.
+   */
   keepsProcess?: boolean
-  /** `ready` waits while calls of this weight are in flight. */
+  /** `ready` waits while calls of at least this total weight are in flight. */
   maxWeight?: number
-  /** Errors of these classes arrive as instances of them; any other as a plain Error with its name and code. */
+  /**
+   * Errors of these classes arrive as instances of them; any other error arrives as a plain Error with its name and
+   * code.
+   */
   errors?: readonly { readonly prototype: Error; readonly name: string }[]
   onEvent?: (event: unknown) => void
 }
@@ -79,16 +87,17 @@ export interface ThreadCalls<H extends Callable<H>> {
   ): Promise<Awaited<ReturnType<H[N]>>>
   /** Resolves when there is room for more calls. */
   ready(): Promise<void>
-  /** Throws the reason when the thread has died. */
+  /** Throws the reason if the thread has died. */
   probe(): void
-  /** Resolves when the thread has ended: with the reason, or undefined after `close`. */
+  /** Resolves once the thread has ended: with the reason, or with undefined after `close`. */
   readonly ended: Promise<Error | undefined>
   /**
-   * Resolves when the thread has answered what it was sent, closed what it had opened, and ended. With a limit it is
-   * terminated after that time; one that has posted nothing yet has opened nothing, and is terminated at once.
+   * Resolves once the thread has answered all calls, closed what it had opened, and ended. With a limit it is
+   * terminated after that time. A thread that has not posted anything yet has opened nothing, and is terminated at
+   * once.
    */
   close(withinMs?: number): Promise<void>
-  /** Ends the thread without waiting for what it does. */
+  /** Ends the thread without waiting for its work. */
   terminate(): Promise<void>
 }
 
@@ -214,7 +223,7 @@ export function threadCalls<H extends Callable<H>>(file: URL, options: ThreadCal
       const { worker } = running
       const id = nextId++
       return new Promise((resolve, reject) => {
-        // First: what cannot be cloned throws here, and is then not in flight.
+        // Posted first: arguments that cannot be cloned throw here, before the call counts as in flight.
         worker.postMessage({ id, name: call, args } satisfies ThreadCall, transfer)
         if (waiting.size === 0) worker.ref()
         waiting.set(id, { weight, resolve, reject })
@@ -235,12 +244,12 @@ export function threadCalls<H extends Callable<H>>(file: URL, options: ThreadCal
   }
 }
 
-/** The thread's side of what is not a call. */
+/** The thread's side for messages that are not calls. */
 export interface ThreadSide {
   post(event: unknown): void
 }
 
-/** Answers every call when its handler is done; several may run at a time. `close` runs when the last one is done. */
+/** Answers every call when its handler is done; several may run concurrently. `close` runs after the last one. */
 export function serveCalls<H extends Callable<H>>(
   handlers: H,
   options: { close?: () => Promise<void> | void } = {},
@@ -264,8 +273,8 @@ export function serveCalls<H extends Callable<H>>(
 }
 
 /**
- * Answers calls in groups: `run` gets the first call and takes as many of those that wait as it likes with `next`.
- * All replies leave together when it returns. For synchronous handlers that commit a group at once.
+ * Answers calls in groups: `run` gets the first call and takes as many waiting calls as it likes with `next`. All
+ * replies are sent together when it returns. For synchronous handlers that commit a group at once.
  */
 export function serveCallGroups(
   run: (first: ThreadCall, next: () => ThreadCall | undefined) => ThreadReply[],
@@ -303,7 +312,7 @@ export function refusalOf(id: number, error: unknown): ThreadReply {
 
 const moved = new WeakMap<object, Transferable[]>()
 
-/** Marks a handler's result: these buffers are moved to the caller, not copied. */
+/** Marks a handler's result, so that these buffers are moved to the caller instead of copied. */
 export function withTransfer<T extends object>(value: T, buffers: Transferable[]): T {
   moved.set(value, buffers)
   return value

@@ -1,6 +1,6 @@
 /**
- * Long work in slices of a few milliseconds. Only one slice runs per turn of the event loop, however many inputs are
- * processed, so that all of them together block it no longer than one.
+ * Long work in slices of a few milliseconds. Only one slice runs per turn of the event loop, however many pieces of
+ * work there are, so that all of them together block it no longer than one.
  */
 import { turnTimeMs } from './turns.ts'
 
@@ -29,8 +29,8 @@ function beginTurn(): void {
 }
 
 /**
- * Whether the slice of this turn is used up. It is shared by all that sockets deliver in the turn: one socket alone can
- * be read dozens of times before the loop goes on.
+ * Whether the slice of this turn is used up. Everything that sockets deliver in a turn shares it, because one socket
+ * alone can be read dozens of times before the loop continues.
  */
 export function isTurnSpent(): boolean {
   if (turnEndsAtMs === undefined) beginTurn()

@@ -1,14 +1,14 @@
-/** Spans of what is done for a request; made only where an operator collects them. */
+/** Spans of the work for a request; recorded only if an operator collects them. */
 type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface SpanOptions<R> {
   readonly kind: 'server' | 'client' | 'internal'
   readonly attributes?: SpanAttributes
-  /** Of a request: the span belongs to the trace that they name. */
+  /** Headers of a request: the span belongs to the trace that they name. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>
-  /** Nothing is recorded outside of another span. */
+  /** Record the span only inside another one. */
   readonly onlyInside?: boolean
-  /** What the result adds; an error is why it counts as a failure. */
+  /** What the result adds to the span; an error marks it as failed. */
   readonly ended?: (result: R) => {
     readonly attributes?: SpanAttributes
     readonly error?: string | undefined
@@ -16,8 +16,8 @@ export interface SpanOptions<R> {
 }
 
 export interface Tracing {
-  /** Does the work in a span, which is the parent of those that it begins. */
+  /** Runs the work in a span, which is the parent of spans that the work starts. */
   span<R>(name: string, options: SpanOptions<R>, work: () => R | Promise<R>): R | Promise<R>
-  /** Sends what was not sent yet. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 
 const MODULE = new URL('./unread-output.ts', import.meta.url).href
-/** Together far more than a pipe and what may wait in memory. */
+/** Together far more than fits into a pipe and into the memory limit for waiting lines. */
 const LINES = 64
 const LINE_BYTES = 100_000
 
-/** Writes lines from a thread and from the main thread, and ends when none of them waits any longer. */
+/** Writes lines from a thread and from the main thread, and ends once none of them is waiting. */
 const PROGRAM = `
   import { dropUnread } from ${JSON.stringify(MODULE)}
   import { once } from 'node:events'

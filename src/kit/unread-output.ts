@@ -1,17 +1,17 @@
 /**
- * A log that nobody reads must not end the service, and must not fill its memory: `npm start | head`, a terminal that
- * is gone, a full disk under a log file, a collector that hangs.
+ * A log that nobody reads must neither end the service nor fill its memory: `npm start | head`, a closed terminal, a
+ * full disk under a log file, a collector that hangs.
  *
- * The callbacks of a write never see an error: with an 'error' event the stream would also stop taking what threads
- * write, and their lines would wait in memory from then on. Each write is tried, so lines arrive again when there is
- * room again.
+ * The callbacks of a write never see an error, because after an 'error' event the stream would also stop accepting what
+ * threads write, and their lines would pile up in memory. Every write is still tried, so lines appear again once there
+ * is room.
  */
 import type { Writable } from 'node:stream'
 
-/** Several thousand lines: a reader that is late for a second loses nothing. */
+/** Several thousand lines, so that a reader that is a second late loses nothing. */
 const MAX_WAITING_BYTES = 2 ** 20
 
-/** Lines that cannot be written are dropped. `onLoss` is told of the first one. */
+/** Drops lines that cannot be written. `onLoss` is called for the first one. */
 export function dropUnread(stream: Writable, onLoss: (reason: string) => void): void {
   let isTold = false
   const lose = (reason: string) => {
@@ -36,7 +36,7 @@ export function dropUnread(stream: Writable, onLoss: (reason: string) => void): 
       if (typeof callback === 'function') queueMicrotask(() => callback())
       lose(`${MAX_WAITING_BYTES} bytes wait to be read`)
     }
-    // Never "wait": lines of threads would wait for the reader in memory too.
+    // Never reports back-pressure, because the lines of threads would then wait for the reader in memory as well.
     return true
   }
 }

@@ -1,11 +1,14 @@
 import { type Clock, runAfter } from './clock.ts'
 
-/** Wakes a waiting loop. Calls while nobody waits count as one. */
+/** Wakes a waiting loop. Several rings while nobody waits count as one. */
 export interface Wake {
   ring(): void
-  /** Resolves at the next ring (at once if there was one meanwhile), after that many milliseconds, or with the signal. */
+  /**
+   * Resolves at the next ring (at once if there was one since the last wait), after that many milliseconds, or when
+   * aborted.
+   */
   wait(ms: number, signal: AbortSignal): Promise<void>
-  /** Waits on: what rings within that many milliseconds counts as one with the ring before. */
+  /** Keeps waiting: rings within that many milliseconds count as one with the ring before. */
   gather(ms: number, signal: AbortSignal): Promise<void>
 }
 

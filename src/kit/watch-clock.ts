@@ -5,15 +5,15 @@ export interface ClockWatch {
   close(): void
 }
 
-/** Small corrections happen all the time and do no harm. */
+/** Small corrections happen all the time and are harmless. */
 const JUMP_MS = 30_000
 const LOOK_EVERY_MS = 1_000
 
 export function watchClock(options: {
-  /** One that measures the time that has passed apart from the time of day, see `Clock.elapsed`. */
+  /** Must measure elapsed time independently of the time of day, see `Clock.elapsed`. */
   clock: Clock
   everyMs?: number
-  /** How far the clock jumped; positive: forward. */
+  /** How far the clock jumped; positive means forward. */
   onJump: (byMs: number) => void
 }): ClockWatch {
   const { clock } = options
@@ -22,7 +22,7 @@ export function watchClock(options: {
   const close = runEvery(clock, options.everyMs ?? LOOK_EVERY_MS, () => {
     const currentMs = offsetNow()
     const byMs = currentMs - offsetMs
-    // Small corrections are absorbed, so that many of them never add up to a jump.
+    // Each comparison starts from the last look, so that many small corrections never add up to a jump.
     offsetMs = currentMs
     if (Math.abs(byMs) >= JUMP_MS) options.onJump(byMs)
   })

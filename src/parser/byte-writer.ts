@@ -1,4 +1,4 @@
-/** Writes the chain's binary form (little-endian, lengths of 64 bits) into a buffer of known size. */
+/** Writes the chain's binary form (little-endian, 64-bit lengths) into a buffer of known size. */
 export class ByteWriter {
   readonly #buffer: Buffer
   #at = 0
@@ -32,13 +32,13 @@ export class ByteWriter {
     this.#at += this.#buffer.write(text, this.#at, 'hex')
   }
 
-  /** Length and bytes. */
+  /** Writes the length, then the bytes. */
   lengthAndHex(text: string): void {
     this.length(text.length / 2)
     this.hex(text)
   }
 
-  /** All that was to be written; a size that was reckoned wrongly must never become a wrong hash. */
+  /** Throws unless the buffer is full, because a miscalculated size must never become a wrong hash. */
   bytes(): Uint8Array {
     if (this.#at !== this.#buffer.length) {
       throw new RangeError(`wrote ${this.#at} of ${this.#buffer.length} bytes`)

@@ -2,9 +2,9 @@
  * How far a detail can be trusted.
  *
  * `certain`: follows from fields that consensus checks, or from a hash that was recomputed here.
- * `likely`: an exact pattern that hardly arises by accident, or a conclusion that holds if a node accepted
+ * `likely`: an exact pattern that rarely arises by accident, or a conclusion that holds if a node accepted
  * the transaction.
- * `hint`: a heuristic; it can be wrong on an ordinary day.
+ * `hint`: a heuristic; it can be wrong for ordinary transactions.
  */
 export type Confidence = 'certain' | 'likely' | 'hint'
 

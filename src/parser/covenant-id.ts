@@ -6,7 +6,7 @@ import { blake2bDomain } from './keyed-hash.ts'
 
 const covenantHash = blake2bDomain('CovenantID')
 
-/** The outputs are all that name the same authorising input and covenant, in the order of their index. */
+/** `outputs` are all outputs that name the same authorising input and covenant, in the order of their index. */
 export function genesisCovenantId(
   outpoint: Outpoint,
   outputs: readonly { readonly index: number; readonly output: TransactionOutput }[],

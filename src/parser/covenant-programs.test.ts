@@ -1,6 +1,6 @@
 /**
- * Programs that were seen on chain or dumped by the compiler, against expectations typed in from
- * what is known about each family. False positives and negatives are counted and reported.
+ * Programs that were seen on chain or dumped by the compiler, against hand-written expectations for each family. False
+ * positives and negatives are counted and reported.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -48,13 +48,13 @@ function run(program: string): ParsedTransaction {
   return parseTransaction(spending([`51${pushHex(program)}`], [PAY], TOKEN_ID), { network: 'testnet-10' })
 }
 
-/** What each family is: runs covenant instructions, keeps a KCC-20 state, was compiled from SilverScript. */
+/** The traits of each family: runs covenant instructions, keeps a KCC-20 state, was compiled from SilverScript. */
 const FAMILIES: [family: RegExp, programs: number, covenant: boolean, token: boolean, compiled: boolean][] = [
   [/^g0_(buy|list)_v[12]_[ab]\.bin$/, 8, true, false, false],
   [/^g0_col_[ab]\.bin$/, 2, true, false, false],
   [/^kcc20_[abc]_[ab]\.bin$/, 6, true, true, true],
-  // A controller that carries the token's template as data. The protocol knows a token by a program that starts
-  // with the state block; this one starts with a check of its covenant id, so that the tag would be false.
+  // A controller that carries the token's template as data. The protocol recognises a token by a program that starts
+  // with the state block; this one starts with a check of its covenant id, so the token tag would be wrong.
   [/^kcc20_minter_[ab]\.bin$/, 2, true, false, false],
   [/^kcc20_unguarded_kron\.bin$/, 1, true, true, true],
   [/^kcm_order_.*\.bin$/, 3, true, false, true],
@@ -190,14 +190,14 @@ test('the history of one token: five mints, each step verified against the spent
       owner_type: 'pubkey',
       amount: 199_469_400n * BigInt(minted),
       is_minter: false,
-      // The first program demands the signature of every owner that is a key.
+      // The first program requires the signature of every owner that is a key.
       signed: true,
     }
     assert.deepEqual(
       parsed.details.native_asset?.assets[0]?.inputs,
       minted === 0 ? [minter] : [minter, balance],
     )
-    // The first commits to no key, and the second only asks that it is not the first.
+    // The first program commits to no key, and the second only requires that it is not the first.
     assert.ok(parsed.inputs.every(({ signed }) => signed === null))
     const next = { form: 'kcc20', owner: holder, owner_type: 'pubkey', is_minter: false }
     assert.deepEqual(parsed.details.native_asset?.assets[0]?.states, [

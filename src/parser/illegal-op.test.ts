@@ -8,7 +8,7 @@ import { readScript } from './read-script.ts'
 
 const hex = (op: number) => op.toString(16).padStart(2, '0')
 const [IF, NOT_IF, ELSE, ENDIF] = ['63', '64', '67', '68']
-/** A condition that is not written in front of it. */
+/** A condition that is computed instead of pushed, so it is unknown to the parser. */
 const DEPTH = '74'
 const REFUSED_WHEN_EXECUTED = [
   0x50,
@@ -47,10 +47,10 @@ test('an instruction without a meaning is refused where it is executed, and nowh
       `00${IF}51${IF}${op}${ELSE}${op}${ENDIF}${op}${ENDIF}`,
       `0180${IF}${op}${ENDIF}51`,
       `020000${IF}${op}${ENDIF}51`,
-      // Whether it runs depends on what the script computes.
+      // Whether the instruction runs depends on what the script computes.
       `${DEPTH}${IF}${op}${ELSE}${op}${ENDIF}`,
       `${IF}${op}${ENDIF}51`,
-      // As data it is no instruction.
+      // Inside pushed data it is not an instruction.
       `01${op}51`,
     ]
     for (const program of fine) assert.equal(isIllegal(program), false, program)

@@ -1,17 +1,17 @@
 /**
- * Whether a script can run at all, as the node's engine judges it: some instructions are illegal wherever they are,
- * others only when they are executed. A branch whose condition is not pushed right in front of it may be skipped.
+ * Whether a script can run at all, as the node's engine decides it: some instructions are illegal anywhere, others only
+ * when they are executed. A branch whose condition is not pushed directly before it may be skipped.
  */
 import { OP } from './opcodes.ts'
 import type { Script } from './read-script.ts'
 
-/** Illegal even in a branch that is skipped: VerIf and VerNotIf, and what was disabled. */
+/** Illegal even in a skipped branch: VerIf, VerNotIf and disabled instructions. */
 const ALWAYS_ILLEGAL = new Set([0x65, 0x66, 0x80, 0x81, 0x8d, 0x8e, 0x98, 0x99])
-/** Illegal when executed: what is reserved and what has no meaning yet. */
+/** Illegal when executed: reserved instructions and those without a meaning yet. */
 const RESERVED = new Set([0x50, 0x62, 0x89, 0x8a, 0xca])
 const FIRST_UNKNOWN = 0xdb
 
-/** What is known of a branch. `dead` is one inside of a skipped one: its else is skipped too. */
+/** What is known of a branch. A `dead` branch lies inside a skipped one, so its else branch is skipped too. */
 type Branch = 'executed' | 'skipped' | 'open' | 'dead'
 const OTHERWISE: Record<Branch, Branch> = {
   executed: 'skipped',
@@ -20,7 +20,7 @@ const OTHERWISE: Record<Branch, Branch> = {
   dead: 'dead',
 }
 
-/** `top`: what lies on the stack when the script begins, where that is known. */
+/** `top` is the top of the stack when the script begins, if known. */
 export function hasIllegalOp(script: Script, top?: Uint8Array): boolean {
   const branches: Branch[] = []
   for (let at = 0; at < script.length; at++) {
@@ -43,7 +43,7 @@ function entered(script: Script, at: number, outer: Branch, top: Uint8Array | un
   return isTrue(condition) === (script.op(at) === OP.IF) ? 'executed' : 'skipped'
 }
 
-/** Every value but zero, in whatever length and sign it is written. */
+/** Every value except zero, in any length and with either sign. */
 function isTrue(value: Uint8Array): boolean {
   return value.some((byte, index) => byte !== 0 && !(byte === 0x80 && index === value.length - 1))
 }

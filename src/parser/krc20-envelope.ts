@@ -5,9 +5,9 @@
  *   <key check>  OP_FALSE OP_IF  "kasplex"  <entry> <entry>?  OP_ENDIF
  *   entry:  OP_0 <json>  or  <odd number> <extra>
  *
- * The branch never runs; the key check in front of it says who signed. The name is compared without case. Two
- * entries are looked at: of two objects the second counts, one entry must be followed by OP_ENDIF, and what comes
- * behind two is not looked at.
+ * The branch never runs; the key check before it shows who signed. The marker is compared case-insensitively. At most
+ * two entries are read, and of two objects the second counts. A single entry must be followed by OP_ENDIF; anything
+ * after two entries is ignored.
  */
 import type { Address } from '../core/chain/address.ts'
 import { hexOfBytes } from '../core/chain/hex.ts'
@@ -23,7 +23,7 @@ export interface Krc20Envelope {
 
 const MARKER = 'kasplex'
 const MAX_KEYS = 15
-/** Number n is the instruction n above this. */
+/** The instruction that pushes the number n has the code 0x50 + n. */
 const SMALL_NUMBER = 0x50
 const ENTRIES = 2
 const MAX_PUSHES = 16
@@ -55,19 +55,19 @@ function readEntries(script: Script, start: number): Uint8Array | null {
   return json
 }
 
-/** Whether the indexer finds the program of an envelope in a signature script. */
+/** Whether the reference indexer finds an envelope's program in a signature script. */
 export function isFoundByIndexer(signatureScript: Uint8Array): boolean {
   return signatureScript.length >= MIN_SIGNATURE_SCRIPT_BYTES && lastPush(signatureScript) !== undefined
 }
 
-/** The check with which the program of an input begins, as the indexer finds it; empty where it finds none. */
+/** The key check at the start of an input's program, as the reference indexer finds it; empty if it finds none. */
 export function keyCheckOf(signatureScript: Uint8Array): string {
   const program = lastPush(signatureScript)
   const script = program && readScript(program)
   return (script && readKeyCheck(script)?.script) ?? ''
 }
 
-/** The indexer reads a few plain pushes, of which the last is the program. */
+/** The reference indexer reads a few plain pushes, of which the last is the program. */
 function lastPush(signatureScript: Uint8Array): Uint8Array | undefined {
   const script = readScript(signatureScript, MAX_PUSHES)
   if (script?.ops.every(isPlainPush) !== true) return undefined
@@ -75,7 +75,7 @@ function lastPush(signatureScript: Uint8Array): Uint8Array | undefined {
   return program !== undefined && program.length >= MIN_PROGRAM_BYTES ? program : undefined
 }
 
-/** Lengths of up to two bytes: the indexer reads no other push. */
+/** The reference indexer reads only pushes whose length takes at most two bytes. */
 function isPlainPush(op: number | undefined): boolean {
   return op !== undefined && op < OP.PUSH_DATA_4
 }
@@ -85,9 +85,9 @@ function isMarker(data: Uint8Array | undefined): boolean {
 }
 
 interface KeyCheck {
-  /** The owner of the key; of several keys, the address of the script that checks them. */
+  /** The owner of the key; for several keys, the address of the script that checks them. */
   readonly signer: Pick<Address, 'version' | 'payload'>
-  /** The check as the indexer writes it, hex. */
+  /** The check as the reference indexer writes it, in hex. */
   readonly script: string
   /** The first instruction after the check. */
   readonly end: number
@@ -106,8 +106,9 @@ function readKeyCheck(script: Script): KeyCheck | null {
 }
 
 /**
- * m, the keys, their number, and the check. The indexer writes the script anew to find its address, and then chooses
- * the check by the keys: that for ECDSA when one of them has 33 bytes, whatever the script itself has.
+ * The required number, the keys, their number, and the check. The reference indexer rebuilds the script to find its
+ * address and chooses the check by the keys: the ECDSA check if any key has 33 bytes, regardless of what the script
+ * itself uses.
  */
 function readMultisig(script: Script): KeyCheck | null {
   const needed = script.smallNumber(0)

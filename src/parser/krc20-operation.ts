@@ -1,8 +1,8 @@
 /**
- * A KRC-20 operation: a flat JSON object whose values are text. `p`, `op` and `tick` are written in any
- * case. A number or anything else that is no text in a member of the protocol makes it no operation, as it does for
- * the reference indexer (kasplex/go-krc20d). What is read here is only what the transaction says; whether it has any
- * effect (balances, limits, fees) is decided in indexer/tokens.
+ * A KRC-20 operation: a flat JSON object whose values are text. `p`, `op` and `tick` are case-insensitive. A member of
+ * the protocol that is not text makes the object no operation, as in the reference indexer (kasplex/go-krc20d). This
+ * file reads only what the transaction says; whether it has any effect (balances, limits, fees) is decided in
+ * indexer/tokens.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
@@ -10,30 +10,33 @@ import { type Network, networkInfo } from '../core/chain/network.ts'
 export interface Krc20Operation {
   /** Lower case: `mint`, `transfer`, … */
   readonly op: string
-  /** Upper case; null where the token is named by its contract. */
+  /** Upper case; null if the token is named by its contract. */
   readonly tick: string | null
   /** The id of the deploying transaction, for tokens that have no tick. */
   readonly ca: string | null
   /** In the smallest unit of the token, as written. */
   readonly amt: string | null
   readonly to: string | null
-  /** The other members that operations know, as written: `max`, `lim`, `pre`, `dec`, `mod`, `name`, `memo`, … */
+  /** The other members that operations use, as written: `max`, `lim`, `pre`, `dec`, `mod`, `name`, `memo`, … */
   readonly other: Readonly<Record<string, string>>
-  /** Empty when the operation is written as its kind demands. */
+  /** Empty if the operation has everything that its kind requires. */
   readonly faults: readonly string[]
 }
 
-/** What an operation must name, by the rules of the reference indexer; what it does not look at cannot be wrong. */
+/** What an operation must name by the rules of the reference indexer. Members that it does not read cannot be wrong. */
 interface Demands {
-  /** How it names its token: a tick, the deploying transaction (`ca`), or either, of which `ca` counts. */
+  /**
+   * How it names its token: by tick, by the deploying transaction (`ca`), or by either, in which case `ca` takes
+   * precedence.
+   */
   readonly token: 'tick' | 'ca' | 'either' | 'none'
   readonly members: readonly ('amt' | 'to' | 'max' | 'lim' | 'mod' | 'name')[]
-  /** An address of another network in `to` makes it void. */
+  /** Whether an address of another network in `to` makes the operation void. */
   readonly readsTo: boolean
 }
 
 const DEMANDS = new Map<string, Demands>([
-  // One that names no address as its owner is refused by the rules of indexer/tokens.
+  // A deployment whose owner is not an address is refused by the rules of indexer/tokens.
   ['deploy', { token: 'tick', members: ['max', 'lim'], readsTo: false }],
   ['mint', { token: 'tick', members: [], readsTo: true }],
   ['transfer', { token: 'either', members: ['amt', 'to'], readsTo: true }],
@@ -44,23 +47,23 @@ const DEMANDS = new Map<string, Demands>([
   ['blacklist', { token: 'ca', members: ['mod', 'to'], readsTo: true }],
   ['chown', { token: 'either', members: ['to'], readsTo: true }],
 ])
-/** A token that its owner issues has a name and no tick. */
+/** A token that is issued by its owner has a name but no tick. */
 const ISSUED_DEPLOY: Demands = { token: 'none', members: ['name', 'max'], readsTo: false }
 const OTHER_MEMBERS = ['max', 'lim', 'pre', 'dec', 'mod', 'name', 'memo', 'fee', 'utxo']
 export const MAX_JSON_BYTES = 65_536
 const TICK = /^[A-Z]{4,6}$/
 const MAX_OP_LENGTH = 16
 const NOT_ASCII = /[^\p{ASCII}]/u
-/** Members that must be text where they are written at all. */
+/** Members that must be text if they are present. */
 const TEXT_MEMBERS = new Set('from to tick max lim pre dec amt utxo price mod name ca'.split(' '))
-/** Where the object was found; in the payload every member must be text, or null for an empty one. */
+/** Where the object was found. In the payload every member must be text, or null for an empty one. */
 export type Krc20Form = 'envelope' | 'payload'
-/** The fault of an operation that the reference indexer takes in, and only refuses when it runs. */
+/** The fault of an operation that the reference indexer reads in and refuses only on execution. */
 export const FOREIGN_ADDRESS = 'to is not an address of this network'
 const CONTRACT = /^[0-9a-f]{64}$/
 const AMOUNT = /^[1-9]\d{0,31}$/
 
-/** Null when the bytes are not a KRC-20 object at all. */
+/** Returns null if the bytes are not a KRC-20 object at all. */
 export function readKrc20Operation(
   json: Uint8Array,
   network: Network,
@@ -87,26 +90,29 @@ export function readKrc20Operation(
   return { ...operation, faults: faultsOf(operation, network) }
 }
 
-/** A token that has no tick may be named by its contract there too. */
+/** `tick` may hold the contract of a token that has no tick. */
 function tickOf(tick: string | undefined): string | null {
   if (tick === undefined) return null
   return CONTRACT.test(tick.toLowerCase()) ? tick.toLowerCase() : upperCaseOf(tick)
 }
 
 /**
- * The reference indexer maps letter by letter, as Go does: besides a to z only the long s and the i
- * without a dot become one of A to Z. `toUpperCase` alone makes several letters of a ligature.
+ * The reference indexer maps letter by letter, as Go does: besides a to z, only the long s and the dotless i map to one
+ * of A to Z. `toUpperCase` alone would turn a ligature into several letters.
  */
 export function upperCaseOf(text: string): string {
   return text.replace(/[a-z\u017f\u0131]/g, (letter) => letter.toUpperCase())
 }
 
-/** The only letters besides A to Z that become one of a to z: the Kelvin sign, and the capital I with a dot. */
+/** Besides A to Z, only the Kelvin sign and the dotted capital I map to one of a to z. */
 function lowerCaseOf(text: string): string {
   return text.replace(/[A-Z\u212a]/g, (letter) => letter.toLowerCase()).replaceAll('\u0130', 'i')
 }
 
-/** The members whose value is text. Null when one that has to be is not; any other counts as absent. */
+/**
+ * The members whose value is text. Null if a member that must be text is not; any other non-text member counts as
+ * absent.
+ */
 function textMembers(json: Uint8Array, form: Krc20Form): Map<string, string> | null {
   if (json.length > MAX_JSON_BYTES || json[0] === undefined) return null
   let parsed: unknown

@@ -88,7 +88,7 @@ test('the sender of several keys is the address of the script that checks them, 
     kaspa.addressFromScriptPublicKey(kaspa.payToScriptHashScript(check), 'mainnet')?.toString()
   const other = 'd8'.repeat(32)
   const ecdsa = `03${KEY}`
-  // The check in the program, and the one whose address counts.
+  // The check in the program, and the check whose address counts.
   const checks: [string, string][] = [
     [`5120${KEY}51ae`, `5120${KEY}51ae`],
     [`5220${KEY}20${other}52ae`, `5220${KEY}20${other}52ae`],
@@ -191,7 +191,7 @@ test('what an operation lacks is reported', () => {
     'amt is missing',
     'to is missing',
   ])
-  // What the operation does not look at cannot be wrong.
+  // Members that the operation does not read cannot be wrong.
   assert.deepEqual(faults('{"p":"krc-20","op":"mint","tick":"KASP","amt":"0","ca":"x"}'), [])
   assert.deepEqual(faults('{"p":"krc-20","op":"burn","tick":"KASP","amt":"1","to":"x"}'), [])
   assert.deepEqual(faults(`{"p":"krc-20","op":"burn","tick":"?","ca":"${KEY}","amt":"1"}`), [])
@@ -218,7 +218,7 @@ test('an envelope has two entries: of two objects the last counts, one is follow
     [`00${json}00${other}68`, 'NACHO'],
     [`00${json}51${extra}68`, 'CYPU'],
     [`5f${extra}00${json}68`, 'CYPU'],
-    // What follows two entries is ignored.
+    // Anything after two entries is ignored.
     [`00${json}00${other}00${json}68`, 'NACHO'],
     [`51${extra}00${json}6168`, 'CYPU'],
     [`00${json}6861`, 'CYPU'],
@@ -269,7 +269,7 @@ test('a protocol member that is not text makes it no operation; any other counts
     }
   assert.deepEqual(ofEnvelope(withMember('amt', 'null')), [])
   assert.equal(ofPayload(withMember('amt', 'null'))[0]?.operation.amt, null)
-  // A member that the protocol does not know: skipped in the envelope, wrong in the payload.
+  // A member that the protocol does not know is skipped in the envelope but invalid in the payload.
   assert.equal(ofEnvelope(withMember('note', '5'))[0]?.operation.op, 'transfer')
   assert.equal(ofEnvelope(withMember('memo', '5'))[0]?.operation.other.memo, undefined)
   assert.deepEqual(ofPayload(withMember('note', '5')), [])
@@ -323,7 +323,7 @@ interface Sample {
 }
 
 test('recorded KRC-20 samples: ids, addresses, senders and operations', { skip: skipWithoutKaspa }, () => {
-  /** Typed in from the protocol page. */
+  /** Copied by hand from the protocol page. */
   const expected = [
     { op: 'mint', tick: 'CYPU', amt: null, to: null },
     { op: 'send', tick: 'KFWFS', amt: null, to: null },

@@ -1,4 +1,4 @@
-/** The instructions that tags and paths look at. */
+/** The instructions that tags and signature paths look at. */
 export const OP = {
   PUSH_DATA_4: 0x4e,
   IF: 0x63,
@@ -21,7 +21,7 @@ export const OP = {
   CHECK_MULTISIG_VERIFY: 0xaf,
 } as const
 
-/** The rule change that brought an instruction with which a script looks at its own transaction. */
+/** The KIP that introduced an instruction with which a script inspects its own transaction. */
 export type IntrospectionFamily = 'kip10' | 'kip17' | 'kip20' | 'kip21'
 
 const KIP10 = [0xb3, 0xb4, 0xb9, 0xbe, 0xbf, 0xc2, 0xc3]
@@ -38,7 +38,7 @@ const FAMILY_OF = Array.from({ length: 256 }, (_, op): IntrospectionFamily | und
   return KIP21.includes(op) ? 'kip21' : undefined
 })
 
-/** Undefined for instructions that do not look at the transaction, arithmetic of the same KIPs included. */
+/** Undefined for instructions that do not inspect the transaction, including the arithmetic of the same KIPs. */
 export function introspectionFamily(op: number): IntrospectionFamily | undefined {
   return FAMILY_OF[op]
 }

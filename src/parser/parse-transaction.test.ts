@@ -161,7 +161,7 @@ test('the recorded token purchase is a covenant execution and a token move, with
       { kind: 'continuation', covenant_id: CURVE, inputs: [0], outputs: [0], confidence },
       { kind: 'continuation', covenant_id: TOKEN, inputs: [1], outputs: [1, 2], confidence },
     ])
-    // The signature script of input 0 is not in the recording; that of input 2 is a plain signature.
+    // The recording lacks the signature script of input 0; that of input 2 is a plain signature.
     assert.deepEqual(
       parsed.details.covenant_execution?.programs.map((program) => program.input),
       [1],
@@ -172,7 +172,7 @@ test('the recorded token purchase is a covenant execution and a token move, with
         {
           asset_id: TOKEN,
           form: 'kcc20',
-          // Its owner is a covenant, which has no key.
+          // The owner is a covenant, which has no key.
           inputs: [
             {
               input: 1,
@@ -184,7 +184,7 @@ test('the recorded token purchase is a covenant execution and a token move, with
             },
           ],
           outputs: [1, 2],
-          // Proven by their hashes, and their sum is what was spent.
+          // Proven by their hashes; their sum equals the amount spent.
           states: [
             {
               form: 'kcc20',

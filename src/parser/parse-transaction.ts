@@ -1,6 +1,6 @@
 /**
- * A transaction as the API shows it: inputs, outputs, tags and what is behind each tag. Pure: everything
- * that the transaction itself does not carry (spent outputs, the network) is passed in.
+ * A transaction as the API shows it: inputs, outputs, tags and the detail behind each tag. Pure: everything that the
+ * transaction itself does not carry (spent outputs, the network) is passed in.
  */
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
@@ -24,15 +24,15 @@ import { transactionId } from './transaction-id.ts'
 const TAGS = ['coinbase', 'covenant', 'covenant_execution', 'krc20', 'native_asset', 'scriptlang'] as const
 export type Tag = (typeof TAGS)[number]
 
-/** The spent output is named by `tx_id` and `index`; address and amount are null while it is unknown. */
+/** `tx_id` and `index` name the spent output. Address and amount are null while that output is unknown. */
 export interface ParsedInput {
   readonly tx_id: string
   readonly index: number
   readonly address: string | null
   readonly amount_sompi: bigint | null
   /**
-   * True: a key of the address has signed. False: it was spent without one, as its program allows. Null: not shown. Of a
-   * transaction that is not accepted: if it is accepted.
+   * True: a key of the address has signed. False: the output was spent without one, as its program allows. Null: not
+   * shown. For a transaction that is not accepted yet, this holds if it is accepted.
    */
   readonly signed: boolean | null
 }
@@ -46,7 +46,7 @@ export interface ParsedOutput {
   readonly covenant: { readonly id: string; readonly authorizing_input: number } | null
 }
 
-/** One member for each tag that was given, and no other. */
+/** One member for each tag of the transaction, and no others. */
 interface TagDetails {
   readonly coinbase?: CoinbaseDetail
   readonly covenant?: CovenantDetail
@@ -66,9 +66,9 @@ export interface ParsedTransaction {
 
 export interface ParseOptions {
   readonly network: Network
-  /** By input. Fewer entries than inputs, or null for one, mean: not known. */
+  /** By input. A null or missing entry means that the spent output is unknown. */
   readonly spent?: readonly (SpentOutput | null)[]
-  /** Where the caller already knows the id from its own node, the hash is saved. */
+  /** Saves hashing if the caller already knows the id from its node. */
   readonly txId?: string
 }
 
@@ -112,7 +112,7 @@ function revealsOf(transaction: Transaction, spent: readonly (SpentOutput | null
   return transaction.inputs.flatMap((input, index) => revealOf(input, index, spent[index] ?? null) ?? [])
 }
 
-/** By input, of programs that are proven to be those of the spent outputs. */
+/** By input, for programs that are proven to belong to the spent outputs. */
 function pathsOf(
   reveals: readonly Reveal[],
   transaction: Transaction,
@@ -129,8 +129,8 @@ function pathsOf(
 }
 
 /**
- * What is paid to a key cannot be spent without it. Of several outputs of one covenant, one program often checks for all:
- * that a program demands no signature says nothing while another one may.
+ * An output paid to a key cannot be spent without it. Among several outputs of one covenant, one program often checks
+ * for all: a program that requires no signature proves nothing as long as another one may require it.
  */
 function isSigned(
   index: number,

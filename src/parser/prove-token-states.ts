@@ -1,8 +1,8 @@
 /**
- * The states of a covenant token's new outputs. They are hidden behind script hashes, but the input that makes them is
- * often given them as arguments: lists of owners, owner types, amounts and a fourth field. Each candidate is put into
- * the program that the input has shown; where the hash of that is the one that an output is paid to, the state is
- * proven. What is not proven stays hidden.
+ * The states of a covenant token's new outputs. They are hidden behind script hashes, but the input that creates them
+ * often receives them as arguments: lists of owners, owner types, amounts and a fourth field. Each candidate is put
+ * into the program that the input reveals; if the hash of the result is the one that an output pays to, the state is
+ * proven. States that cannot be proven stay hidden.
  */
 import { hexOfBytes } from '../core/chain/hex.ts'
 import { scriptHash } from './keyed-hash.ts'
@@ -10,11 +10,11 @@ import type { Reveal } from './reveal.ts'
 import { type StateFields, type TokenState, tokenStateOf, withTokenState } from './token-state.ts'
 
 export interface ProvenState extends Omit<TokenState, 'framed'> {
-  /** Which output. */
+  /** The index of the output. */
   readonly index: number
 }
 
-/** Work is bounded whatever strangers push: programs seen so far have at most 3,000 bytes and make two outputs. */
+/** Bounds the work, whatever strangers push. Programs seen so far have at most 3,000 bytes and create two outputs. */
 const MAX_CANDIDATES = 64
 const MAX_PROGRAM_BYTES = 10_000
 const MAX_STATES = 16
@@ -49,7 +49,7 @@ function inOrder(states: ProvenState[]): ProvenState[] {
   return states.sort((a, b) => a.index - b.index)
 }
 
-/** First the state as it was, then every list of states among the arguments. */
+/** First the unchanged state, then every list of states among the arguments. */
 function* candidatesOf(reveal: Reveal, state: TokenState): Generator<StateFields> {
   const fieldAt = (place: number) => reveal.script.data((state.framed ? 1 : 0) + place) ?? new Uint8Array(0)
   yield { owner: fieldAt(0), type: fieldAt(1), amount: fieldAt(2), rest: fieldAt(3) }
@@ -72,7 +72,7 @@ function* candidatesOf(reveal: Reveal, state: TokenState): Generator<StateFields
   }
 }
 
-/** One zero byte may be written as an empty push. */
+/** A single zero byte may be written as an empty push. */
 function listOf(bytes: Uint8Array, length: number): Uint8Array | undefined {
   if (bytes.length === 0 && length === 1) return new Uint8Array(1)
   return bytes.length === length ? bytes : undefined

@@ -1,6 +1,6 @@
 /**
- * Scripts as instructions. A script is data from strangers and may have 250,000 instructions: nothing here
- * throws, whatever the bytes, and an instruction costs a few bytes of a table, not an object.
+ * Splits scripts into instructions. A script is data from strangers and may have 250,000 instructions, so nothing here
+ * throws, whatever the bytes, and an instruction costs a few bytes of a table instead of an object.
  */
 const MAX_DIRECT_PUSH = 0x4b
 const PUSH_DATA_1 = 0x4c
@@ -9,7 +9,7 @@ const PUSH_DATA_4 = 0x4e
 const NEGATIVE_ONE = 0x4f
 
 export class Script {
-  /** The instructions' codes, in order. */
+  /** The instruction codes, in order. */
   readonly ops: Uint8Array
   readonly #bytes: Uint8Array
   readonly #starts: Uint32Array
@@ -26,7 +26,7 @@ export class Script {
     return this.ops.length
   }
 
-  /** The code at a place, counted from the end when negative; undefined outside. */
+  /** The code at a position, counted from the end if negative; undefined out of range. */
   op(at: number): number | undefined {
     return this.ops[at < 0 ? this.ops.length + at : at]
   }
@@ -38,7 +38,7 @@ export class Script {
     return this.#bytes.subarray(this.#starts[at], this.#ends[at])
   }
 
-  /** What a push puts on the stack, small numbers included; undefined for an instruction that is no push. */
+  /** What a push puts on the stack, including small numbers; undefined if the instruction is not a push. */
   pushed(at: number): Uint8Array | undefined {
     const op = this.ops[at]
     if (op === 0) return new Uint8Array(0)
@@ -52,14 +52,16 @@ export class Script {
     return op !== undefined && (op <= NEGATIVE_ONE || (op >= 0x51 && op <= 0x60))
   }
 
-  /** 1 to 16 for the instructions that push a small number; undefined for everything else. */
+  /** 1 to 16 for the instructions that push a small number; undefined for all others. */
   smallNumber(at: number): number | undefined {
     const op = this.ops[at]
     return op === undefined || op < 0x51 || op > 0x60 ? undefined : op - 0x50
   }
 }
 
-/** Undefined when the last push is cut short (then the bytes are no script) or there are more instructions. */
+/**
+ * Undefined if the last push is cut short (then the bytes are not a script) or there are more than `maxInstructions`.
+ */
 export function readScript(bytes: Uint8Array, maxInstructions = bytes.length): Script | undefined {
   const most = Math.min(bytes.length, maxInstructions)
   const ops = new Uint8Array(most)
@@ -86,10 +88,10 @@ export function readScript(bytes: Uint8Array, maxInstructions = bytes.length): S
   return new Script(bytes, ops.subarray(0, count), starts, ends)
 }
 
-/** What a script may hold on its stack: a longer list of pushes is not valid. */
+/** The stack limit of a script. A longer list of pushes is not valid. */
 const MAX_STACK = 244
 
-/** Every value of a script that only pushes; undefined when it does anything else. */
+/** The values of a script that only pushes; undefined if it does anything else. */
 export function readPushes(bytes: Uint8Array): Uint8Array[] | undefined {
   const script = readScript(bytes, MAX_STACK)
   if (script === undefined) return undefined

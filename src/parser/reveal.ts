@@ -1,6 +1,6 @@
 /**
- * The program that an input runs. An output paid to a script hash hides its program; the input that spends
- * it shows it as the last push of the signature script.
+ * The program that an input runs. An output paid to a script hash hides its program; the input that spends it reveals
+ * it as the last push of the signature script.
  */
 import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import type { SpentOutput, TransactionInput } from '../core/chain/transaction.ts'
@@ -13,16 +13,16 @@ export interface Reveal {
   readonly input: number
   readonly program: Uint8Array
   readonly script: Script
-  /** What the signature script pushes before the program. */
+  /** The values that the signature script pushes before the program. */
   readonly arguments: readonly Uint8Array[]
   /**
-   * `verified`: the program's hash is the one in the spent script. `claimed`: the spent script is unknown,
-   * and the last push reads as a program.
+   * `verified`: the program's hash is the one in the spent script. `claimed`: the spent script is unknown, and the last
+   * push looks like a program.
    */
   readonly proof: 'verified' | 'claimed'
 }
 
-/** A signature and its type byte: what spends an output paid to a public key. Never a program by itself. */
+/** A signature with its type byte, which spends an output paid to a public key. It is never a program. */
 const SIGNATURE_BYTES = 65
 const SIGNATURE_PUSH_HEX = 2 + SIGNATURE_BYTES * 2
 

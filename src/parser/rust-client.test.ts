@@ -1,6 +1,6 @@
 /**
- * The parser against the real Rust code: the node's own address, script and id functions as its
- * client package carries them (version 0 only; the package is older than version 1).
+ * The parser against the original Rust code: the node's address, script and id functions as its client package contains
+ * them (version 0 only, because the package is older than version 1).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -78,7 +78,7 @@ test('ids of random transactions are those of the Rust code', () => {
     }
     const read = readTransaction(json)
     assert.ok(read.ok)
-    // Its types ask for members that it does not need.
+    // The package's types require members that it does not need.
     const theirs = new kaspa.Transaction(json as never)
     assert.equal(transactionId(read.transaction), String(theirs.finalize()), JSON.stringify(json, text))
   }

@@ -1,4 +1,4 @@
-/** Between script public keys (hex form) and addresses. */
+/** Converts between script public keys (in hex form) and addresses. */
 import { type Address, encodeAddress } from '../core/chain/address.ts'
 import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
@@ -33,7 +33,7 @@ export function scriptOfAddress(address: Address): string {
   }
 }
 
-/** The script-hash address behind which a redeem script stays hidden until it is spent. */
+/** The script-hash address of a redeem script, which stays hidden until the output is spent. */
 export function addressOfRedeemScript(redeemScript: Uint8Array, network: Network): string {
   const prefix = networkInfo(network).addressPrefix
   return encodeAddress({ prefix, version: 8, payload: scriptHash(redeemScript) })

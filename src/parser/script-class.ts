@@ -1,4 +1,4 @@
-/** The three standard script forms. Everything else, and every script version above 0, has no address. */
+/** The three standard script forms. Every other script, and every script version above 0, has no address. */
 export type ScriptClass = 'pubkey' | 'pubkeyecdsa' | 'scripthash' | 'nonstandard'
 
 /** Takes the hex form of a script public key (four digits of version, then the script). */
@@ -13,7 +13,7 @@ export function classifyScript(scriptPublicKey: string): ScriptClass {
   return 'nonstandard'
 }
 
-/** The hash of the program that an output is paid to; the program itself is hidden until it is spent. */
+/** The hash of the program that an output pays to. The program itself stays hidden until the output is spent. */
 export function programHashOf(scriptPublicKey: string): string | null {
   return classifyScript(scriptPublicKey) === 'scripthash' ? scriptPublicKey.slice(8, -2) : null
 }

@@ -1,4 +1,4 @@
-/** `coinbase`: the transaction with which a block pays its miners. Its payload says what for. */
+/** `coinbase`: the transaction with which a block pays its miners. Its payload names the miner and the subsidy. */
 import { bytesOfHex } from '../core/chain/hex.ts'
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase, type Transaction } from '../core/chain/transaction.ts'
@@ -7,11 +7,11 @@ import { addressOfScript } from './script-address.ts'
 
 export interface CoinbaseDetail {
   readonly confidence: Confidence
-  /** Null when the payload does not have the agreed form. */
+  /** Null if the payload does not have the standard form. */
   readonly blue_score: bigint | null
   readonly subsidy_sompi: bigint | null
   readonly miner_address: string | null
-  /** What the miner added, as hex: usually the version of its software. */
+  /** Data that the miner added, in hex; usually the version of its software. */
   readonly extra_data: string | null
 }
 

@@ -1,9 +1,8 @@
 /**
- * `covenant` and `covenant_execution`. A covenant id travels from the spent output to the new one, and
- * consensus allows two cases for an output that carries one: its authorising input spends an output of the
- * same id (continuation), or the id is the hash of the founding outpoint and outputs (genesis). So one hash
- * distinguishes the two even when the spent outputs are unknown; a burn leaves no trace in the outputs and
- * needs them.
+ * `covenant` and `covenant_execution`. A covenant id moves from the spent output to the new one. Consensus allows two
+ * cases for an output with a covenant id: its authorising input spends an output of the same id (continuation), or the
+ * id is the hash of the founding outpoint and outputs (genesis). One hash therefore distinguishes the two even if the
+ * spent outputs are unknown. A burn leaves no trace in the outputs, so detecting it needs the spent outputs.
  */
 import type { SpentOutput, Transaction, TransactionOutput } from '../core/chain/transaction.ts'
 import { type Confidence, strongest } from './confidence.ts'
@@ -13,24 +12,24 @@ import type { Reveal } from './reveal.ts'
 
 export interface CovenantDetail {
   readonly confidence: Confidence
-  /** Every covenant id on an output, or on a spent output that is known. */
+  /** Every covenant id on an output or on a known spent output. */
   readonly covenant_ids: string[]
 }
 
 interface CovenantAction {
   readonly kind: 'genesis' | 'continuation' | 'burn'
   readonly covenant_id: string
-  /** The authorising input; for a burn every input that spent the covenant. */
+  /** The authorising input; for a burn, every input that spent the covenant. */
   readonly inputs: number[]
   readonly outputs: number[]
   readonly confidence: Confidence
 }
 
-/** An input that ran a program which looks at its transaction. */
+/** An input that ran a program which inspects its transaction. */
 interface CovenantProgram {
   readonly input: number
   readonly families: IntrospectionFamily[]
-  /** It also checks a zero-knowledge proof. */
+  /** Whether it also checks a zero-knowledge proof. */
   readonly zero_knowledge: boolean
   readonly confidence: Confidence
 }
@@ -62,7 +61,7 @@ export function covenantExecutionDetail(
   return { confidence, actions, programs }
 }
 
-/** One action for each authorising input and covenant id among the outputs. */
+/** One action per authorising input and covenant id among the outputs. */
 function boundActions(transaction: Transaction, spent: Spent): CovenantAction[] {
   const groups = new Map<string, { index: number; output: TransactionOutput }[]>()
   for (const [index, output] of transaction.outputs.entries()) {
@@ -76,12 +75,12 @@ function boundActions(transaction: Transaction, spent: Spent): CovenantAction[] 
   for (const group of groups.values()) {
     const binding = group[0]?.output.covenant
     const input = binding && transaction.inputs[binding.authorizingInput]
-    // An authorising input that does not exist: no node accepts it, so nothing was executed.
+    // The authorising input does not exist. No node accepts that, so nothing was executed.
     if (!binding || !input) continue
     const spentId = spent[binding.authorizingInput]?.covenantId ?? null
     const continues = spentId === binding.covenantId
     const founds = !continues && genesisCovenantId(input.previousOutpoint, group) === binding.covenantId
-    // It spends another covenant and founds none: invalid as well.
+    // It spends another covenant and founds none, which is invalid as well.
     if (spentId !== null && !continues && !founds) continue
     actions.push({
       kind: founds ? 'genesis' : 'continuation',

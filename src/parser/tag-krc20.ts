@@ -15,11 +15,14 @@ interface Krc20Found {
   /** The input that reveals it; 0 for the payload form, whose sender is the owner of the first input. */
   readonly input: number
   readonly operation: Krc20Operation
-  /** Of several keys the address of the script that checks them. Null for a payload whose first input is unknown or has no address. */
+  /**
+   * For several keys, the address of the script that checks them. Null for a payload whose first input is unknown or
+   * has no address.
+   */
   readonly sender: string | null
-  /** The script that checks the sender's keys, hex; empty where the reference indexer finds none, null where it is unknown. */
+  /** The script that checks the sender's keys, in hex; empty if the reference indexer finds none, null if unknown. */
   readonly key_check: string | null
-  /** The address that the committing transaction paid to; null for the payload form. */
+  /** The address that the commit transaction paid to; null for the payload form. */
   readonly commit_address: string | null
   readonly confidence: Confidence
 }
@@ -31,7 +34,7 @@ export interface Krc20Detail {
 
 /** `{` */
 const OPENING_BRACE = '7b'
-/** What JSON takes for white space, hex. */
+/** JSON white space, in hex. */
 const SPACES: ReadonlySet<string> = new Set(['20', '09', '0a', '0d'])
 
 export function krc20Detail(
@@ -85,14 +88,14 @@ function payloadOperation(
   }
 }
 
-/** Few payloads do: the others are not decoded. */
+/** Avoids decoding most payloads, because few begin with a brace. */
 function beginsWithBrace(payload: string): boolean {
   let at = 0
   while (at < 2 * MAX_JSON_BYTES && SPACES.has(payload.slice(at, at + 2))) at += 2
   return payload.startsWith(OPENING_BRACE, at)
 }
 
-/** A script hash hides it: then it is the one with which the revealed program begins. */
+/** A script hash hides the check, so the check is the start of the revealed program. */
 function keyCheckOfOwner(owner: string, { inputs }: Transaction): string {
   if (classifyScript(owner) !== 'scripthash') return owner.slice(4)
   return keyCheckOf(bytesOfHex(inputs[0]?.signatureScript ?? ''))

@@ -1,8 +1,8 @@
 /**
- * `native_asset`: the chain has no asset field of its own. What counts is a token covenant: an input and an
- * output of one covenant, the input running a program with a token's state block. The new states are hidden
- * in the outputs' script hashes: amounts are known on the input side, and of those outputs whose state can be proven
- * from the arguments. That the program keeps the sum is not checked, so the tag stays a hint.
+ * `native_asset`: the chain itself has no asset field, so the tag stands for a token covenant: an input and an output
+ * of one covenant, where the input runs a program with a token's state block. The new states are hidden in the outputs'
+ * script hashes, so amounts are known for the inputs and for those outputs whose state can be proven from the
+ * arguments. Whether the program keeps the sum is not checked, so the tag is only a hint.
  */
 import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import type { Confidence } from './confidence.ts'
@@ -20,7 +20,7 @@ interface NativeAssetInput {
   /** In the smallest unit of the token. */
   readonly amount: bigint
   readonly is_minter: TokenState['is_minter']
-  /** The owner's key has signed this spend, or that of the owner's script hash; null where that is not shown. */
+  /** True if the owner's key, or a key of the owner's script hash, has signed this spend; null if that is not shown. */
   readonly signed: true | null
 }
 
@@ -29,9 +29,9 @@ interface NativeAssetMove {
   readonly asset_id: string
   readonly form: TokenState['form']
   readonly inputs: NativeAssetInput[]
-  /** The outputs that carry the asset on. */
+  /** The outputs that continue the asset. */
   readonly outputs: number[]
-  /** Those whose state is proven. */
+  /** The outputs whose state is proven. */
   readonly states: ProvenState[]
 }
 
@@ -86,8 +86,8 @@ export function nativeAssetDetail(
 }
 
 /**
- * Of tokens that are spent together one program checks for all. Those of a script hash go where an output of that script
- * hash is spent beside them.
+ * One program checks for all tokens that are spent together. Tokens owned by a script hash move if an output of that
+ * script hash is spent alongside.
  */
 function isSignedByOwner(
   { owner, owner_type: type }: Pick<TokenState, 'owner' | 'owner_type'>,

@@ -1,12 +1,12 @@
 /**
- * `scriptlang`: a program that was written in SilverScript. Its compiler leaves no mark; what can be known
- * is the frame that it puts around a contract with several entry points:
+ * `scriptlang`: a program written in SilverScript. Its compiler leaves no mark, but it puts a recognisable frame
+ * around a contract with several entry points:
  *
  *   6b <state pushes> 6c   then for each entry n   76 <n> 9c 63 75 <body> 67   and at the end
  *   75 00 69 (or, in a later build, 6a) and one 68 for each entry
  *
- * The comparison runs over instructions, never over bytes: programs that carry such a frame as data (to
- * check another contract's template) do not have it themselves.
+ * Instructions are compared, never bytes, because a program that carries such a frame only as data (to check another
+ * contract's template) does not have the frame itself.
  */
 import { type Confidence, strongest } from './confidence.ts'
 import { OP } from './opcodes.ts'
@@ -18,11 +18,11 @@ interface ScriptlangProgram {
   readonly input: number
   readonly language: 'silverscript'
   /**
-   * `frame`: head and end of the compiler's frame. `frame_head`: the head alone. `token_state`: no frame,
-   * but the state block of a KCC-20 token, whose single-entry builds have none.
+   * `frame`: start and end of the compiler's frame. `frame_head`: the start alone. `token_state`: no frame, but the
+   * state block of a KCC-20 token, whose builds with a single entry have no frame.
    */
   readonly evidence: 'frame' | 'frame_head' | 'token_state'
-  /** The entry that was called, where the frame has numbers. */
+  /** The entry that was called, if the frame numbers its entries. */
   readonly entry: number | null
   readonly confidence: Confidence
 }
@@ -59,7 +59,7 @@ function hasFrameHead(script: Script): boolean {
   return dispatch.every((op, i) => script.op(at + i) === op)
 }
 
-/** As many closings as `IF`s of the dispatch, and before them what a call of no entry runs into. */
+/** One ENDIF for each IF of the dispatch, preceded by the code that runs if no entry matches. */
 function hasFrameEnd(script: Script): boolean {
   let entries = 0
   while (script.op(-1 - entries) === OP.ENDIF) entries++
@@ -69,7 +69,7 @@ function hasFrameEnd(script: Script): boolean {
   return before(1) === OP.VERIFY && before(2) === 0 && before(3) === OP.DROP && before(4) === OP.ELSE
 }
 
-/** The last argument names the entry, as a script number. */
+/** The last argument is the entry's number, as a script number. */
 function calledEntry(argument: Uint8Array | undefined): number | null {
   if (argument === undefined) return null
   if (argument.length === 0) return 0

@@ -1,6 +1,6 @@
 /**
- * A burst of some thousand transactions per second must not fill a core. The aim is 20,000 everyday
- * transactions per second on one core, ids included; the test asks for less, because it shares its machine.
+ * A burst of a few thousand transactions per second must not saturate a core. The goal is 20,000 everyday transactions
+ * per second on one core, including their ids. The test requires less, because it shares its machine.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

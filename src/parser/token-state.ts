@@ -1,11 +1,11 @@
 /**
- * The state block with which the program of a covenant token begins. Two forms are known; both end inside the frame
- * where one was opened:
+ * The state block at the start of a covenant token's program. Two forms are known; a block that begins inside the
+ * frame also ends inside it:
  *
- *   OP_TOALTSTACK?  <owner, 32>  <owner type, 1>  <amount, 8, little-endian>  <is minter, 1>     OP_FROMALTSTACK?  KCC-20
- *   OP_TOALTSTACK?  <owner, 32>  <owner type, 1>  <amount, 8, little-endian>  <extended state, 32>  OP_FROMALTSTACK?  KCC-0020
+ *   KCC-20    OP_TOALTSTACK?  <owner, 32>  <owner type, 1>  <amount, 8>  <is minter, 1>        OP_FROMALTSTACK?
+ *   KCC-0020  OP_TOALTSTACK?  <owner, 32>  <owner type, 1>  <amount, 8>  <extended state, 32>  OP_FROMALTSTACK?
  *
- * The second is a draft, whose amount is a number with a sign: a negative one is no amount.
+ * Amounts are little-endian. The second form is a draft with a signed amount; a negative number is not an amount.
  */
 import { hexOfBytes } from '../core/chain/hex.ts'
 import { OP } from './opcodes.ts'
@@ -15,11 +15,11 @@ const OWNER_TYPES = ['pubkey', 'script_hash', 'covenant', 'presence'] as const
 
 export interface TokenState {
   readonly form: 'kcc20' | 'kcc0020'
-  /** hex: a key, a script hash or a covenant id, as the type says */
+  /** hex: a key, a script hash or a covenant id, depending on the type */
   readonly owner: string
   readonly owner_type: (typeof OWNER_TYPES)[number]
   readonly amount: bigint
-  /** Whether its holder may mint; null where the form does not say. */
+  /** Whether its holder may mint; null if the form does not say. */
   readonly is_minter: boolean | null
   /** Whether the block is inside the frame of a program with several entry points. */
   readonly framed: boolean

@@ -29,7 +29,7 @@ test('all published id vectors of both versions hold', { skip: skipWithoutKaspa 
   const vectors = kaspaFixture<Vector[]>('vectors/txid-vectors.json')
   assert.equal(vectors.length, 12)
   for (const vector of vectors) {
-    // The vectors leave a signature operation count in version 1, where it is not part of any hash.
+    // The vectors keep a signature operation count in version 1, where it is not part of any hash.
     const inputs = vector.tx.inputs.map((input) =>
       vector.tx.version === 0 ? input : { ...input, sigOpCount: 0 },
     )

@@ -1,5 +1,5 @@
 /**
- * The id of a transaction: signatures and masses do not enter, so it is known before a node has seen the
+ * The id of a transaction. It does not depend on signatures or masses, so it is known before a node has seen the
  * transaction and never changes afterwards.
  */
 import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
@@ -20,7 +20,7 @@ export function transactionId(transaction: Transaction): string {
   return hexOfBytes(boundId(Buffer.concat([digest, rest])))
 }
 
-/** The binary form that is hashed, with empty signature scripts and without the commitments to mass. */
+/** The binary form that is hashed, with empty signature scripts and without the mass commitments. */
 function encode(transaction: Transaction, payload: string): Uint8Array {
   const { version, inputs, outputs } = transaction
   const writer = new ByteWriter(encodedSize(transaction, payload))

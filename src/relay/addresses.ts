@@ -1,21 +1,22 @@
 /**
- * The addresses that somebody in this process watches: counted (an address is released with its
- * last watcher) and capped: above the cap new ones are left out. The node's UTXO subscription follows this set up to
- * a limit; the index covers every address, watched or not.
+ * The addresses that are watched in this process, counted so that an address is released with its last watcher. Above
+ * the cap, new addresses are left out. The node's UTXO subscription follows this set up to a limit; the index covers
+ * every address, watched or not.
  */
 import { type Network, networkInfo } from '../core/chain/network.ts'
 
 export interface WatchedAddresses {
   /**
-   * Watches what fits under the cap. The rest only lacks the node's own notification: its events come from the index
-   * all the same. Addresses were checked before, each takes microseconds; only for one with the prefix of another
-   * network it throws RangeError, and nothing changes: a store may have been written for that one.
+   * Watches the addresses that fit under the cap. The others lack only the node's notification; their events still come
+   * from the index. Addresses must have been validated before, because validation takes microseconds each. Throws
+   * RangeError without changing anything if an address has the prefix of another network, which can happen if the store
+   * was written for that network.
    */
   watch(addresses: readonly string[]): () => void
   has(address: string): boolean
   readonly size: number
   list(): string[]
-  /** Called after the set (not just a count) has changed. */
+  /** Called after the set has changed, not just a count. */
   onChange(listener: () => void): () => void
 }
 

@@ -1,7 +1,7 @@
 /**
- * The chain where a node cannot give it whole. getVirtualChainFromBlockV2 refuses every answer that has a transaction
- * with an output that no address stands for: no mempool takes such a transaction, but a block may carry it, and until
- * that block is pruned the call would never get past it.
+ * Reads the chain piecemeal if a node cannot return it whole. getVirtualChainFromBlockV2 refuses every answer that
+ * contains a transaction with an output that has no address form. No mempool takes such a transaction, but a block may
+ * carry it, and until that block is pruned the call would never get past it.
  *
  *   refused ─▶ up to the block before it, by asking for deeper blocks only ─▶ that block alone, from the blocks that it
  *              merges, without what its inputs spend ─▶ the rest is whole again
@@ -10,7 +10,7 @@ import type { ExactJson } from '../kit/exact-json.ts'
 import { parseExact, writeExact } from '../kit/exact-json.ts'
 import { elementsOf } from '../kit/json-slices.ts'
 
-/** Undefined: it could not be had. */
+/** Calls the node that refused the whole answer. */
 type Ask = (method: string, params: Record<string, ExactJson>) => Promise<Asked>
 export type Asked =
   | { readonly kind: 'answer'; readonly bytes: Buffer }
@@ -31,7 +31,10 @@ interface PlainChain {
   readonly acceptedTransactionIds: readonly { readonly acceptedTransactionIds: readonly string[] }[]
 }
 
-/** An answer as of getVirtualChainFromBlockV2 with at least one block; undefined where it cannot be had. */
+/**
+ * An answer in the form of getVirtualChainFromBlockV2 with at least one block; undefined if the node does not provide
+ * it.
+ */
 export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Array | undefined> {
   const read = async <T>(method: string, params: Record<string, ExactJson>): Promise<T | undefined> => {
     const asked = await ask(method, params)
@@ -53,7 +56,7 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
     const sink = await read<{ blueScore: number }>('getSinkBlueScore', {})
     if (last === undefined || sink === undefined) return undefined
     const minConfirmationCount = Number(sink.blueScore) - Number(last.header.blueScore) - 1
-    // Too close to the end of the chain to be told apart from what follows.
+    // Too close to the end of the chain to be separated from the blocks after it.
     if (minConfirmationCount < 1) continue
     const params = { startHash, dataVerbosityLevel: 'Full', minConfirmationCount }
     const part = await ask('getVirtualChainFromBlockV2', params)
@@ -70,7 +73,7 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
     if (found === undefined) return undefined
     for (const transaction of found.transactions) {
       const { transactionId } = transaction.verboseData
-      // The first copy is the one that counts.
+      // Of several copies the first one counts.
       if (!carried.has(transactionId)) carried.set(transactionId, transaction as unknown as ExactJson)
     }
   }
@@ -90,7 +93,7 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
   return Buffer.from(writeExact(answer as unknown as ExactJson))
 }
 
-/** The answer can be many megabytes: it is parsed where it is applied. */
+/** Only looks for a first block, because the answer can have many megabytes and is parsed where it is applied. */
 async function hasBlocks(answer: Uint8Array): Promise<boolean> {
   for await (const _ of elementsOf(answer, 'addedChainBlockHashes')) return true
   return false

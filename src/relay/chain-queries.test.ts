@@ -4,7 +4,7 @@ import type { Upstreams } from '../upstreams/pool.ts'
 import { chainByBlock } from './chain-by-block.ts'
 import { createChainQueries } from './chain-queries.ts'
 
-/** A node with these headers, by hash; each block's parent is the next number down. */
+/** A node with these headers, by hash. The parent of each block is the next lower number. */
 function nodeWith(headerOf: (place: number) => unknown) {
   const asked: string[] = []
   const upstreams = {
@@ -43,7 +43,7 @@ test('a node whose scores stand still, or are none, is asked no further', { time
 
 test('a chain that cannot be given whole is taken up to where it can, as bytes that are not parsed', async () => {
   const added = ['b1', 'b2', 'b3', 'b4']
-  // Not even valid JSON behind the hashes: who applies it reads the rest.
+  // The part after the hashes is not even valid JSON, because only the code that applies it reads it.
   const part = Buffer.from('{"removedChainBlockHashes":[],"addedChainBlockHashes":["b1"],"chainBlock…')
   const asked: unknown[] = []
   const ask = (whole: Buffer) => async (method: string, params: object) => {
@@ -67,7 +67,7 @@ test('a chain that cannot be given whole is taken up to where it can, as bytes t
   }
   assert.equal(await chainByBlock(ask(part), 'b0'), part)
   assert.deepEqual(asked, [8])
-  // Nothing that deep: the first block alone.
+  // If nothing is that deep, the first block is returned alone.
   const none = Buffer.from(
     '{"removedChainBlockHashes":[],"addedChainBlockHashes":[],"chainBlockAcceptedTransactions":[]}',
   )

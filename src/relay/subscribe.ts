@@ -1,7 +1,7 @@
 /**
  * The node subscriptions, shared by all readers. Chain changes and changed UTXOs only wake the follower, which then
- * queries what changed: the answer is relative to what is already known, whichever node gives it, and so nothing can
- * be lost, repeated or reordered. Blocks and scores are taken as they come.
+ * queries what changed. Its answer is relative to what is already known, whichever node gives it, so nothing can be
+ * lost, repeated or reordered. Blocks and scores are taken as they come.
  */
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type {
@@ -23,9 +23,9 @@ export interface SubscribeOptions {
   onChain: () => void
   /** Blocks or scores are waiting in the queue. */
   onNotifications: () => void
-  /** The node has a new end of its chain, and has sent every block below it. */
+  /** The node announced a new sink, and has sent every block below it. */
   onSink: (blueScore: number) => void
-  /** All are in place, on this node: what happened before was not seen. */
+  /** All subscriptions are active on this node; earlier events were not received. */
   onLive: (node: string) => void
   onLost: () => void
 }
@@ -37,11 +37,11 @@ const PLAIN: readonly PlainEvent[] = [
   'SinkBlueScoreChanged',
 ]
 
-/** With more of them the notifications about the chain itself are enough, and the node has less to do. */
+/** Above this number of addresses the notifications about the chain are enough, and the node has less work. */
 const NODE_ADDRESSES = 1_000
 const GATHER_CHANGES_MS = 500
 
-/** A notification of a score is much shorter. */
+/** Notifications of scores are much shorter. */
 const MAX_SCORE_BYTES = 1_000
 
 function sinkScoreOf(bytes: Uint8Array): number | undefined {
@@ -81,7 +81,7 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
     if (blueScore !== undefined) options.onSink(blueScore)
   }
 
-  // All of them share one socket: the first one reports for the others.
+  // All subscriptions share one socket, so the first one reports for the others.
   const reporting: NotificationListener = {
     onNotification,
     onRegained: ({ node }) => options.onLive(node),

@@ -1,13 +1,13 @@
-/** Backups of a store, as commands show them. */
+/** Backups of a store, in the form in which commands show them. */
 
-/** A sentence for the operator: nothing was backed up or restored. */
+/** Nothing was backed up or restored; the message tells the operator why. */
 export class BackupRefusedError extends Error {
   override readonly name = 'BackupRefusedError'
 }
 
 export interface BackupProgress {
   readonly step: 'copy' | 'store' | 'verify' | 'restore'
-  /** The file or the program. */
+  /** The file or program that the step works on. */
   readonly about: string
   /** Bytes of this step. */
   readonly done: number
@@ -15,16 +15,16 @@ export interface BackupProgress {
 }
 
 export interface BackupSummary {
-  /** The instant whose state it holds. */
+  /** The instant whose state the backup holds. */
   readonly takenAtMs: number
   readonly files: number
   readonly bytes: number
-  /** What it added to the folder; the rest was there from earlier ones. */
+  /** Bytes that this backup added to the folder; the rest was already there from earlier backups. */
   readonly addedBytes: number
-  /** Older backups that were removed, and the bytes that this freed. */
+  /** Older backups that were removed, and the bytes freed by that. */
   readonly removed: number
   readonly freedBytes: number
-  /** What is missing, one sentence each. */
+  /** What is missing from the backup, one sentence each. */
   readonly notes?: readonly string[]
 }
 
@@ -39,11 +39,11 @@ export interface RestoreSummary {
   readonly takenAtMs: number
   readonly files: number
   readonly bytes: number
-  /** What is left to do, one sentence each. */
+  /** What is left for the operator to do, one sentence each. */
   readonly notes: readonly string[]
 }
 
-/** Something that a check of backups found. */
+/** A fault found while checking backups. */
 export interface BackupFault {
   readonly takenAtMs: number
   readonly file: string

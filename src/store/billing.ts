@@ -3,9 +3,9 @@ export interface BillingLink {
   /** The provider's customer id. */
   customer: string
   accountId: string
-  /** When the newest event that was applied was created; older ones are out of date. */
+  /** Creation time of the newest applied event; older events are out of date. */
   lastEventAtMs: number
-  /** The subscription that determines the plan, and its last status; empty before the first. */
+  /** The subscription that determines the plan, and its last status; both are empty before the first subscription. */
   subscription: string
   status: string
   /** When the customer's checkout named the account. */
@@ -15,9 +15,9 @@ export interface BillingLink {
 export interface BillingStore {
   findBilling(customer: string): Promise<BillingLink | undefined>
   listBilling(): Promise<BillingLink[]>
-  /** False, and nothing is written, where the customer's link has a newer event. */
+  /** Returns false and writes nothing if the customer's link already has a newer event. */
   linkBilling(link: BillingLink): Promise<boolean>
-  /** Providers deliver more than once; an event is noted after it was applied. */
+  /** Providers may deliver an event more than once, so its id is recorded after it was applied. */
   hasBillingEvent(id: string): Promise<boolean>
   noteBillingEvent(id: string, atMs: number): Promise<void>
 }

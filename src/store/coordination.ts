@@ -1,4 +1,4 @@
-/** What processes on one store tell each other, beside the data itself. */
+/** What the processes on one store share with each other besides the data itself. */
 import type { AttemptCounts } from './attempt-counts.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { SharedCounts } from './shared-counts.ts'

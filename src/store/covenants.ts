@@ -1,14 +1,14 @@
 /**
- * The covenant part of the chain index: for each covenant the transactions that founded, continued or burnt it, in the
- * order of acceptance, and its outputs that are unspent. Only accepted transactions count; it is written and undone
- * with the chain blocks that accept them.
+ * The covenant part of the chain index: for each covenant, the transactions that founded, continued or burnt it, in the
+ * order of acceptance, and its unspent outputs. Only accepted transactions count. The rows are written and undone
+ * together with the chain blocks that accept the transactions.
  */
 import type { OutputPoint } from './output-point.ts'
 
-/** What one accepted transaction means for one covenant. */
+/** The effect of one accepted transaction on one covenant. */
 export interface CovenantChange {
   readonly covenantId: string
-  /** Members of the served step beside id and time: `{"kind":…,"spent":…,"created":…}`. */
+  /** Members of the served step apart from id and time: `{"kind":…,"spent":…,"created":…}`. */
   readonly text: string
   readonly spent: readonly OutputPoint[]
   readonly created: readonly CreatedCovenantOutput[]
@@ -48,18 +48,18 @@ export interface CovenantUtxos {
 }
 
 export interface CovenantStore {
-  /** Newest first; `before` is the rank of the last step of the page before. */
+  /** Newest first; `before` is the rank of the last step on the previous page. */
   covenantSteps(query: { covenantId: string; limit: number; before?: number }): Promise<CovenantSteps>
-  /** The oldest step that is stored. */
+  /** The oldest stored step. */
   firstCovenantStep(covenantId: string): Promise<CovenantStep | undefined>
   /**
-   * Unspent outputs that were created since the last gap of the chain (what is older may have been spent in it), by
-   * transaction id and index.
+   * Unspent outputs created since the last gap of the chain, by transaction id and index. Older ones are left out
+   * because they may have been spent during the gap.
    */
   covenantUtxos(query: { covenantId: string; limit: number; after?: OutputPoint }): Promise<CovenantUtxos>
-  /** Any one that has an address. */
+  /** Any unspent output that has an address. */
   someCovenantUtxo(): Promise<CovenantUtxo | undefined>
-  /** The same of an address, by covenant first. */
+  /** The unspent outputs of an address, by covenant, transaction id and index. */
   addressCovenants(query: {
     address: string
     limit: number

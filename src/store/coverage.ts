@@ -1,4 +1,4 @@
-/** The storage port of coverage: per feed, what was observed and why something was not. */
+/** The storage port of coverage: for each feed, what was observed and why the rest was not. */
 import type { Feed } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 
@@ -20,9 +20,9 @@ export interface Gap extends Span {
 export interface Coverage {
   /** True when every feed was observed over the whole range. */
   complete: boolean
-  /** What every asked feed observed. */
+  /** The time that all requested feeds observed. */
   observed: Span[]
-  /** Sorted by (from, source, to); touching gaps of one source and reason are one. */
+  /** Sorted by (from, source, to); adjacent gaps with the same source and reason are merged. */
   gaps: Gap[]
 }
 
@@ -30,8 +30,8 @@ export interface Coverage {
  * A change of what is known about [from, to) of a feed; part of a write (environment.ts).
  *
  *   observed    this time was observed; gaps inside it are closed
- *   gap         this time was not observed, for a known reason; what was observed stays observed
- *   retracted   an observation is taken back (a feed was connected but silent); a gap can then be recorded
+ *   gap         this time was not observed, for a known reason; observed parts stay observed
+ *   retracted   an observation is withdrawn (a feed was connected but silent); a gap can then be recorded
  */
 export type CoverageChange = { readonly feed: Feed; readonly from: number; readonly to: number } & (
   | { readonly change: 'observed' | 'retracted' }
@@ -50,15 +50,15 @@ export function gap(feed: Feed, from: number, to: number, reason: GapReason): Co
   return { change: 'gap', feed, from, to, reason }
 }
 
-/** A gap where nothing is known yet: a gap that was recorded before keeps its reason. */
+/** A gap only where nothing is known yet; a gap that is already recorded keeps its reason. */
 export function gapUnlessKnown(feed: Feed, from: number, to: number, reason: GapReason): CoverageChange {
   return { change: 'gap', feed, from, to, reason, unlessKnown: true }
 }
 
 export interface CoverageStore {
   /**
-   * What is neither observed nor a recorded gap is `before_start` before the feed's first observation, and
-   * `not_observed` otherwise (also when the feed was never observed).
+   * Time that is neither observed nor a recorded gap is reported as `before_start` before the feed's first observation,
+   * and as `not_observed` otherwise (also when the feed was never observed).
    */
   read(feeds: readonly Feed[], from: number, to: number): Promise<Coverage>
 }

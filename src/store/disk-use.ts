@@ -1,27 +1,30 @@
-/** What a store takes on its disk, part by part. Measuring reads much: off the threads that answer callers, and seldom. */
+/**
+ * How much disk each part of a store takes. Measuring reads a lot, so it runs rarely and off the threads that serve
+ * requests.
+ */
 import type { Environment } from '../core/environment.ts'
 import type { Dataset } from '../core/feed.ts'
 
-/** `other`: coverage, the catalogue of markets, old versions of rows. */
+/** `other` holds coverage, the market catalogue and old versions of rows. */
 export type StorePart = Dataset | 'chain' | 'webhooks' | 'accounts' | 'other'
 
 export interface PartUse {
-  /** Null where both share it. */
+  /** Null for a part that both environments share. */
   readonly environment: Environment | null
   readonly part: StorePart
-  /** With its share of the indexes. */
+  /** Includes the part's share of the indexes. */
   readonly bytes: number
-  /** An engine may estimate it; null where rows are not counted. */
+  /** May be an estimate; null if rows are not counted. */
   readonly rows: number | null
 }
 
 export interface DiskUse {
   readonly parts: readonly PartUse[]
-  /** Bytes of deleted rows, which the next rows take; the system does not get them back. */
+  /** Bytes of deleted rows. New rows reuse them, but they are not returned to the file system. */
   readonly reusableBytes: number
 }
 
-/** Divides what several parts take together, by what each of them holds. */
+/** Divides bytes that several parts take together in proportion to their weights. */
 export function shareOf<P extends { readonly weight: number }>(
   parts: readonly P[],
   bytes: number,

@@ -1,12 +1,12 @@
 /**
- * The event log: every event has one number, assigned in the order of writing, without gaps at the end. Readers (the
- * stream, the webhooks) each have their own position. Only one process writes; any number read.
+ * The event log. Events are numbered in the order in which they are written, and no number becomes visible before a
+ * lower one. Each reader (the stream, the webhooks) has its own position. Only one process writes, any number may read.
  */
 export interface NewEvent {
   readonly kind: string
   readonly addresses: readonly string[]
   readonly createdAtMs: number
-  /** The event's JSON from its third member on (`"kind":…}`): the log puts `{"id":…,"seq":…,` before it. */
+  /** The event's JSON from its third member on (`"kind":…}`); the log puts `{"id":…,"seq":…,` in front of it. */
   readonly tail: string
 }
 
@@ -16,41 +16,41 @@ export interface StoredEvent {
   readonly kind: string
   readonly addresses: readonly string[]
   readonly createdAtMs: number
-  /** The whole event as JSON: the one serialisation that every reader forwards. */
+  /** The whole event as JSON; every reader forwards exactly this text. */
   readonly text: string
 }
 
-/** One filter of a reader: a kind, and for kinds that have addresses perhaps only some of them. */
+/** One filter of a reader: event kinds, and for kinds with addresses optionally only some addresses. */
 export interface EventFilter {
   readonly kinds: readonly string[]
-  /** Left out: any addresses. Otherwise at least one must be among the event's own. */
+  /** Omitted: any addresses. Otherwise the event must have at least one of them. */
   readonly addresses?: readonly string[]
 }
 
 export interface EventQuery {
   readonly afterSeq: number
-  /** Inclusive; left out: the newest. */
+  /** Inclusive; omitted: up to the newest. */
   readonly untilSeq?: number
-  /** An event is returned when any of them matches; left out: every event. */
+  /** An event is returned if any filter matches; omitted: every event. */
   readonly filters?: readonly EventFilter[]
-  /** Events returned at most. */
+  /** Maximum number of events. */
   readonly limit: number
-  /** Text returned at most (the first event is returned even when it is longer). */
+  /** Maximum length of all texts together; the first event is returned even if it is longer. */
   readonly maxBytes?: number
 }
 
 export interface EventPage {
   readonly events: readonly StoredEvent[]
-  /** Everything up to here was checked: the position to continue from, also when nothing was found. */
+  /** Everything up to here was checked. Reading continues from this position, even if nothing was found. */
   readonly upToSeq: number
-  /** There is more to check after `upToSeq`, within the query. */
+  /** Whether the query has more to check after `upToSeq`. */
   readonly more: boolean
 }
 
 export interface LogBounds {
-  /** The oldest number that is still stored; newestSeq + 1 in an empty log. */
+  /** The oldest stored number; newestSeq + 1 in an empty log. */
   readonly oldestSeq: number
-  /** The newest number ever assigned; 0 before the first. */
+  /** The newest number ever assigned; 0 before the first event. */
   readonly newestSeq: number
   readonly bytes: number
 }
@@ -60,26 +60,26 @@ export interface Retention {
   readonly maxBytes: number
 }
 
-/** Events are written by `ChainStore.write`, in one transaction with the rows that they are about. */
+/** Events are written by `ChainStore.write`, in one transaction with the rows they describe. */
 export interface EventStore {
-  /** Bounded work per call: `more` may be true although fewer than `limit` were returned. */
+  /** The work per call is bounded, so `more` may be true although fewer than `limit` events were returned. */
   after(query: EventQuery): Promise<EventPage>
   byId(id: string): Promise<StoredEvent | undefined>
   bounds(): Promise<LogBounds>
-  /** The log's own random name: another one is another log, which may give the same numbers to other events. */
+  /** The log's random name. A different name means a different log, which may give the same numbers to other events. */
   logId(): Promise<string>
   /**
-   * The next number is above this one. For a log that was lost or restored: numbers it assigned before are not
-   * reused.
+   * Makes the next number higher than this one, so that a lost or restored log does not reuse numbers that it assigned
+   * before.
    */
   numberAbove(seq: number): Promise<void>
-  /** The number of the last event before that time (0 if none is stored): to continue from a time. */
+  /** The number of the last event before a time (0 if none is stored), for readers that continue from a time. */
   seqBefore(timeMs: number): Promise<number>
-  /** Deletes a bounded number of the oldest events; to be repeated while `more`. */
+  /** Deletes a bounded number of the oldest events; call it again while `more` is true. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>
   /**
-   * Calls with the newest number soon after any process has written events. A call can be missing: readers also look
-   * now and then. Left out by an engine without notifications. The function ends it.
+   * Calls `onGrown` with the newest number soon after any process has written events. A call may be missed, so readers
+   * also poll. Engines without notifications omit this member. The returned function stops it.
    */
   watch?(onGrown: (newestSeq: number) => void): () => void
 }

@@ -1,18 +1,18 @@
 /**
- * The storage port of what parts of the service report about themselves: the status must not depend on who is asked. What
- * a command asks of a part, and its answer, are such reports, too.
+ * The storage port of heartbeats, in which parts of the service report about themselves, so that every process shows
+ * the same status. Requests of a command to a part, and the part's answers, are stored the same way.
  */
 export interface Heartbeat {
-  /** Such as `record:cexa/live`. */
+  /** For example `record:cexa/live`. */
   readonly part: string
-  /** JSON of the part's own form. */
+  /** JSON in the part's own format. */
   readonly text: string
 }
 
 export interface Heartbeats {
-  /** Replaces the earlier one of the part. */
+  /** Replaces the part's previous heartbeat. */
   putHeartbeat(heartbeat: Heartbeat): Promise<void>
   listHeartbeats(): Promise<(Heartbeat & { readonly ageMs: number })[]>
-  /** A part that was stopped is not taken for one that died. */
+  /** Called for a part that was stopped, so that it is not mistaken for one that died. */
   removeHeartbeat(part: string): Promise<void>
 }

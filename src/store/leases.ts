@@ -1,10 +1,11 @@
 /**
- * The storage port of leases: who leads a part of the service (`record:cexa/live`, `index/live`, `deliver`, `upkeep`).
+ * The storage port of leader leases: which process leads a part of the service (`record:cexa/live`, `index/live`,
+ * `deliver`, `upkeep`).
  *
- *   free ──take──▶ led, term n ──renew──▶ …  ──release or time over──▶ free ──take──▶ led, term n + 1
+ *   free ──take──▶ led, term n ──renew──▶ …  ──released or expired──▶ free ──take──▶ led, term n + 1
  *
- * A term is never given twice. What a leader writes carries its term (`Fence`): a process that was paused and wakes up
- * when another one leads cannot write any more.
+ * A term is never assigned twice. Every write of a leader carries its term (`Fence`), so that a process which was
+ * paused and resumes while another one leads can no longer write.
  */
 export interface Fence {
   readonly part: string
@@ -14,25 +15,25 @@ export interface Fence {
 export interface LeaseRecord extends Fence {
   /** The process that leads, or led last. */
   readonly holder: string
-  /** How long the lease still runs; 0 when it is over. */
+  /** How long the lease still runs; 0 when it has expired. */
   readonly leftMs: number
 }
 
 export interface LeaseStore {
-  /** Undefined while another process leads. The engine's clock decides when a lease is over. */
+  /** Undefined while another process leads. The engine's clock decides when a lease expires. */
   take(request: { part: string; holder: string; durationMs: number }): Promise<Fence | undefined>
-  /** False when another process has taken it since. */
+  /** False when another process has taken the lease since. */
   renew(fence: Fence, durationMs: number): Promise<boolean>
-  /** Ends it at once: the next one can take it. */
+  /** Ends the lease at once, so that another process can take it. */
   release(fence: Fence): Promise<void>
   list(): Promise<LeaseRecord[]>
   close(): Promise<void>
 }
 
-/** A lease that ends further ahead than this was written by a server with another clock: it counts as over. */
+/** A lease that expires further ahead than this was written under a wrong clock and counts as expired. */
 export const MAX_LEASE_AHEAD_MS = 60_000
 
-/** Another process leads this part: nothing was written. */
+/** Another process leads this part; nothing was written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
   constructor({ part, term }: Fence) {

@@ -9,11 +9,11 @@ export interface MarketFilter {
   source?: Source
   symbol?: AssetSymbol
   marketType?: MarketType
-  /** By the state that markets have at an instant. */
+  /** Filters by the state of the markets at an instant. */
   state?: { atMs: number; active?: boolean; status?: MarketStatus }
 }
 
-/** The position in a list. Markets are listed by end (a perpetual has the latest), source, id. */
+/** A position in a list. Markets are sorted by end (a perpetual comes last), source and id. */
 export interface MarketPosition {
   /** End in milliseconds; null for a perpetual. */
   endMs: number | null
@@ -42,17 +42,17 @@ export interface FoundMarket {
 }
 
 export interface MarketStore {
-  /** By market id, condition id, slug, ticker, token id or alias, in any case. */
+  /** By market id, condition id, slug, ticker, token id or alias, ignoring case. */
   get(
     identifier: string,
     filter?: { source?: Source; symbol?: AssetSymbol },
   ): Promise<FoundMarket | undefined>
   list(query: MarketQuery): Promise<MarketPage>
-  /** How many entries the page of this query would have. */
+  /** The number of entries that the page of this query would have. */
   count(query: Omit<MarketQuery, 'separator'>): Promise<number>
   /**
-   * The markets whose window [start, end) holds an instant, shortest duration first; or those of one duration, '' being
-   * none.
+   * The markets whose window [start, end) contains an instant, shortest duration first; or only those of one duration,
+   * where '' means markets without a duration.
    */
   holding(query: {
     source: Source

@@ -1,4 +1,4 @@
-/** One step of a schema: released steps are never edited, a change is a new step with the next number. */
+/** One step of a schema. Released steps are never edited; every change is a new step with the next number. */
 export interface Migration {
   readonly version: number
   readonly name: string

@@ -1,4 +1,4 @@
-/** The storage port of what the operator tells customers: incidents and maintenance. */
+/** The storage port of the operator's notices to customers: incidents and maintenance. */
 export const NOTICE_KINDS = ['incident', 'maintenance'] as const
 type NoticeKind = (typeof NOTICE_KINDS)[number]
 
@@ -8,16 +8,16 @@ export interface NoticeRecord {
   title: string
   text: string
   startsAtMs: number
-  /** Null while the end is not known. */
+  /** Null while the end is unknown. */
   endsAtMs: number | null
   updatedAtMs: number
 }
 
 export interface NoticesStore {
-  /** Writes a notice, or replaces the one with its id. */
+  /** Writes a notice, replacing any with the same id. */
   putNotice(notice: NoticeRecord): Promise<void>
-  /** False where there is none. */
+  /** False when there is no such notice. */
   deleteNotice(id: string): Promise<boolean>
-  /** Those that have no end, or one after this time; the latest start first. */
+  /** Notices without an end or with an end after this time, latest start first. */
   listNotices(query: { endAfterMs: number; limit: number }): Promise<NoticeRecord[]>
 }

@@ -1,4 +1,4 @@
-/** What is stored cannot be opened, in one sentence for the operator. */
+/** The store cannot be opened; the message tells the operator why in one sentence. */
 export class StoreOpenError extends Error {
   override readonly name: string = 'StoreOpenError'
 }

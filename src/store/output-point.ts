@@ -1,4 +1,4 @@
-/** An output by the transaction that creates it and its place there. */
+/** An output, identified by the transaction that creates it and its index there. */
 export interface OutputPoint {
   readonly txId: string
   readonly index: number

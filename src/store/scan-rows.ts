@@ -1,17 +1,17 @@
-/** Reads stored rows back as typed values: the only place where served text is parsed again. */
+/** Reads stored rows back as typed values. This is the only place where served text is parsed again. */
 
 import type { Dataset, Feed } from '../core/feed.ts'
 import type { MarketRow, ServedRows } from '../core/rows/schemas.ts'
 import type { MarketPosition, MarketQuery, MarketStore } from './markets.ts'
 import type { Position, RowFilters, SeriesStore, TimeRange } from './series.ts'
 
-/** Rows that are in memory at a time. */
+/** Rows held in memory at a time. */
 const PAGE_ROWS = 5_000
 const PAGE_MARKETS = 500
 
 /**
- * The rows of a feed in their order, page by page; rows written meanwhile after the position of the scan are
- * included.
+ * Iterates over the rows of a feed in order, page by page, including rows that are written ahead of the current
+ * position during the scan.
  */
 export function scanRows<D extends Dataset>(
   series: Pick<SeriesStore, 'page'>,
@@ -23,7 +23,7 @@ export function scanRows<D extends Dataset>(
   return scan((position?: Position) => series.page(position ? { ...query, position } : query))
 }
 
-/** The markets of the catalogue in the order of its lists, page by page. */
+/** Iterates over the markets of the catalogue in list order, page by page. */
 export function scanMarkets(
   markets: Pick<MarketStore, 'list'>,
   filter: Omit<MarketQuery, 'limit' | 'position' | 'separator'>,

@@ -1,12 +1,14 @@
 /**
- * The storage port of series: rows stored as the bytes that are served, keyed by (feed, time, instrument,
- * sequence). Nothing here knows an engine; every engine passes the suite in conformance/.
+ * The storage port of series: rows stored as the bytes that are served, keyed by (feed, time, instrument, sequence).
+ * Nothing here knows an engine; every engine passes the suite in conformance/.
  */
 import type { Dataset, Feed, FeedInterval } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-/** The position of a walk: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
+/**
+ * A position in the order of pages: the key of a row. It holds only numbers and text, so that it fits into a cursor.
+ */
 export interface Position {
   ts: number
   source: Source
@@ -17,13 +19,13 @@ export interface Position {
 export interface TimeRange {
   /** Inclusive. */
   from: number
-  /** Exclusive unless toInclusive. */
+  /** Exclusive unless `toInclusive` is set. */
   to: number
   toInclusive?: boolean
 }
 
 export interface RowFilters {
-  /** Only these instruments; an empty list gives no rows. */
+  /** Only these instruments; an empty list matches no rows. */
   instruments?: readonly string[]
   side?: string
   minUsd?: number
@@ -31,45 +33,46 @@ export interface RowFilters {
   open?: true
 }
 
-/** What is composed into snapshot rows beside the light row. */
+/** What is added to snapshot rows besides the light row. */
 export interface BookRequest {
   /** Adds both books of a prediction market. */
   books: boolean
-  /** Adds `diffs`: the change of the first book (Up, Yes) since the row before in the same series. */
+  /** Adds `diffs`: the change of the first book (Up, Yes) since the previous row of the same series. */
   diffs: boolean
-  /** Levels per side; left out: all. */
+  /** Levels per side; omitted: all. */
   depth?: number
 }
 
 export interface SeriesQuery {
-  /** Merged by (time, order of core/source.ts, instrument, sequence). */
+  /** Rows are merged by (time, order of core/source.ts, instrument, sequence). */
   feeds: readonly Feed[]
   range: TimeRange
   order: 'asc' | 'desc'
   limit: number
-  /** The page continues after this row. */
+  /** The page starts after this row. */
   position?: Position
   filters?: RowFilters
   /**
-   * Samples (snapshots only): per instrument the last row of each step, a step being the time (k × stepMs - stepMs, k × stepMs].
+   * Samples snapshots: the last row of each step per instrument, where a step is the time (k × stepMs - stepMs, k ×
+   * stepMs].
    */
   stepMs?: number
 }
 
 export interface PageQuery extends SeriesQuery {
-  /** Between rows: `,` or a line break. */
+  /** Placed between rows: `,` or a line break. */
   separator: string
   books?: BookRequest
 }
 
 export interface Page {
-  /** The rows' JSON texts joined by the separator; '' when there is none. */
+  /** The rows' JSON texts joined by the separator; '' for an empty page. */
   readonly text: string
-  /** The same as bytes, in order, where the engine has them at hand: no text has to be made first. */
+  /** The same content as bytes, in order, if the engine has them without building a text first. */
   readonly parts?: readonly Buffer[]
   count: number
   hasMore: boolean
-  /** The last row of the page in its order; undefined when the page is empty. */
+  /** The last row of the page in its order; undefined for an empty page. */
   last: Position | undefined
   /** Time of the first and the last row in the page's order. */
   firstTs: number | undefined
@@ -79,7 +82,7 @@ export interface Page {
 export interface AtQuery {
   feeds: readonly Feed[]
   time: number
-  /** Never older than this. */
+  /** The row is never older than this. */
   notBefore?: number
   instrument?: string
   books?: BookRequest
@@ -97,14 +100,17 @@ export interface FeedFilter {
   interval?: FeedInterval
 }
 
-/** Until when a feed will not change, and the numbers that show whether it did. */
+/** Until when a feed is final, and the counters that show whether it has changed. */
 export interface Finality {
   feed: Feed
-  /** Rows before this instant are final; 0 when nothing is. */
+  /** Rows before this instant are final; 0 if none are. */
   before: number
-  /** Changes with every correction, late row, retention or coverage change before `before`: the key of sealed pages. */
+  /**
+   * Changes with every correction, late row, deletion or coverage change before `before`; part of the key of sealed
+   * pages.
+   */
   epoch: number
-  /** Changes with every write that changed something of the feed: two reads with the same one saw the same rows. */
+  /** Changes with every write that changes the feed: two reads with the same version saw the same rows. */
   version: number
 }
 
@@ -116,7 +122,7 @@ export interface FeedInfo extends Finality {
 
 export interface Revision {
   position: Position
-  /** 1 is the first version; the newest one is the row itself and is not listed. */
+  /** 1 is the first version; the newest version is the row itself and is not listed. */
   revision: number
   text: string
   recordedAt: number
@@ -132,25 +138,26 @@ export interface RevisionQuery {
 
 export interface SeriesStore {
   page(query: PageQuery): Promise<Page>
-  /** How many rows the page of this query would have. */
+  /** The number of rows that the page of this query would have. */
   count(query: SeriesQuery): Promise<number>
   /** The newest row at or before a time. */
   at(query: AtQuery): Promise<FoundRow | undefined>
   /** Time of the oldest row. */
   earliest(filter: FeedFilter): Promise<number | undefined>
-  /** The feeds that were ever written to or observed. */
+  /** All feeds that were ever written to or observed. */
   feeds(filter: FeedFilter): Promise<FeedInfo[]>
   /**
-   * In the order asked; a feed that is not known has nothing final. What this process wrote is always in it; what
-   * other connections wrote may be missing for up to `maxAgeMs` (default 0). An engine that has the answer at hand
-   * gives it at once.
+   * In the order of `feeds`; an unknown feed has nothing final. Writes of this process are always included; those of
+   * other connections may be missing for up to `maxAgeMs` (default 0). An engine that already has the answer returns it
+   * without a promise.
    */
   finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[] | Promise<Finality[]>
   /** Old versions of corrected rows, by (time, source, instrument, sequence, revision). */
   revisions(query: RevisionQuery): Promise<Revision[]>
   /**
-   * Deletes rows, books, revisions and coverage of a dataset that are older than that, in small steps; gives the number
-   * of rows. Coverage goes first: nobody sees a range as complete whose rows are being deleted.
+   * Deletes rows, books, revisions and coverage of a dataset that are older than this, in small steps, and returns the
+   * number of rows. Coverage is deleted first, so that nobody sees a range as complete while its rows are being
+   * deleted.
    */
   retain(
     filter: FeedFilter & { dataset: Dataset },
@@ -161,10 +168,12 @@ export interface SeriesStore {
 
 export interface RetainOptions {
   /**
-   * The caller's time, where the store has a clock of its own: the one that is behind counts. A clock that was set ahead by
-   * mistake must not delete history.
+   * The caller's time, for a store with its own clock. The earlier of the two counts, so that a clock set ahead by
+   * mistake does not delete history.
    */
   readonly nowMs?: number
-  /** Between two steps, so that other writers get their turn; the rest is left for another time once it gives false. */
+  /**
+   * Awaited between two steps, so that other writers get their turn; returning false leaves the rest for another time.
+   */
   betweenSteps?(): Promise<boolean>
 }

@@ -1,34 +1,36 @@
 /**
- * The storage port of what every process counts and the plan limits for all of them together: requests in a window of
- * time, open connections, heavy calls.
+ * The storage port of counts that a plan limits across all processes: requests in a time window, open connections,
+ * heavy calls.
  *
- *   process A: own counts ──exchange──▶ store ──exchange──▶ process B: what the others have
+ *   process A: own counts ──exchange──▶ store ──exchange──▶ process B: counts of the others
  *
- * A process always writes its whole count, never a difference: a count that was lost (the table of a server that crashed
- * is empty) is there again after the next exchange.
+ * A process always writes its whole count and never a difference, so that a count that was lost (after a server crash
+ * its table is empty) is back after the next exchange.
  */
 export interface OwnCount {
   readonly name: string
-  /** When the counted window began, by the store's clock; 0 for something that has no window, such as connections. */
+  /** When the counted window began, by the store's clock; 0 for counts without a window, such as connections. */
   readonly windowStartMs: number
   readonly count: number
-  /** How long the others add it to theirs, unless it is written again. */
+  /** How long other processes include this count unless it is written again. */
   readonly validMs: number
 }
 
 export interface OthersCounts {
   /** The sums of all other processes, in the order of the own counts. */
   readonly others: readonly number[]
-  /** How many processes have exchanged counts within HOLDER_MS, this one included. */
+  /** Number of processes that exchanged counts within HOLDER_MS, including this one. */
   readonly processes: number
-  /** The store's clock. */
+  /** The current time of the store's clock. */
   readonly nowMs: number
 }
 
 export interface SharedCounts {
-  /** Writes the counts of a process and returns those of the others. A name and window occurs once in `counts`. */
+  /**
+   * Writes the counts of a process and returns those of the others. Each name and window occurs only once in `counts`.
+   */
   exchangeCounts(own: { holder: string; counts: readonly OwnCount[] }): Promise<OthersCounts>
 }
 
-/** A process that has not exchanged anything for this long is not among those that share a limit. */
+/** A process that has exchanged nothing for this long no longer counts among those that share a limit. */
 export const HOLDER_MS = 3_000

@@ -1,17 +1,17 @@
-/** The storage port of secrets that all processes use. The caller encrypts them: the store sees no secret. */
+/** The storage port of secrets that all processes use. The caller encrypts them, so the store never sees a secret. */
 export interface SharedSecrets {
-  /** What was stored first under this name, by whichever process: the proposed value where there was none. */
+  /** Returns the value that any process stored first under this name, or stores and returns the proposed one. */
   sharedSecret(name: string, proposed: string): Promise<string>
 }
 
-/** Secrets as they are stored, for a copy of them. */
+/** Stored secrets, for copying a store. */
 interface StoredSecrets {
   get(name: string): Promise<string | undefined>
-  /** The first one under a name stays. */
+  /** The first value under a name stays. */
   put(name: string, value: string): Promise<void>
 }
 
-/** Where a store has its secrets: encrypted among its data, or as files in a folder. */
+/** Where a store keeps its secrets: encrypted among its data, or as files in a folder. */
 export interface SecretPlace {
   readonly stored?: StoredSecrets
   readonly folder?: string

@@ -1,4 +1,4 @@
-/** What every engine gives: the stores of one address. */
+/** What every engine provides: the stores of one address. */
 import type { Environment } from '../core/environment.ts'
 import type { AccountsStore } from './accounts.ts'
 import type { BillingStore } from './billing.ts'
@@ -13,39 +13,41 @@ import type { UptimeStore } from './uptime.ts'
 import type { UsersStore } from './users.ts'
 
 export interface EnvironmentOptions {
-  /** Who reads, which decides about the memory for caches: a recorder reads little, and the newest. Default `api`. */
+  /**
+   * Who reads, which decides how much memory the caches get: a recorder reads little, and only new rows. Default `api`.
+   */
   use?: 'api' | 'recorder'
   /**
-   * How long the engine may work on the calling thread before that does something else. A thread that only records may
-   * allow more than the API does.
+   * How long the engine may work on the calling thread before it yields. A thread that only records may allow more than
+   * the API does.
    */
   holdMs?: number
-  /** The lease of the part that writes: when another process has taken it, writes are refused (LeaseLostError). */
+  /** The lease of the writing part. Writes are refused with LeaseLostError once another process has taken it. */
   fence?: Fence
 }
 
 interface ChainOptions {
-  /** Writes are done on the calling thread, where the engine has threads for them. */
+  /** Writes on the calling thread, for engines that otherwise use writer threads. */
   inline?: boolean
   fence?: Fence
 }
 
 export interface Stores {
   /**
-   * Several processes may work on the data: parts are led through leases, and what one process did is seen by the
-   * others through the store. Otherwise the data folder is locked by one service, which leads everything.
+   * Whether several processes may work on the data. If so, leases decide who leads each part, and processes see each
+   * other's work through the store. Otherwise one service locks the data folder and leads everything.
    */
   readonly isShared: boolean
   environment(environment: Environment, options?: EnvironmentOptions): Promise<EnvironmentStore>
-  /** Whether there is an index to read: a command must not create one. */
+  /** Whether an index exists; a command must not create one. */
   hasChain(environment: Environment): boolean
   chain(environment: Environment, options?: ChainOptions): ChainStores
   jobs(environment: Environment): JobsStore
   accounts(): AccountsStore & UsersStore & BillingStore & NoticesStore & UptimeStore
   leases(): LeaseStore
   coordination(): CoordinationStore
-  /** What both environments take on the disk of the store. */
+  /** The disk use of both environments. */
   diskUse(): Promise<DiskUse>
-  /** The existing files of these environments, for the check that they are not replaced. */
+  /** The existing files of these environments, to be watched for replacement. */
   files(environments: readonly Environment[]): string[]
 }

@@ -1,34 +1,35 @@
 /**
- * The token part of the chain index: entries that accepted transactions change, each by its key. What a change replaced
- * is stored beside it until its block can no longer leave the chain, so that the entries go back with the chain.
+ * The token part of the chain index: entries, each under a key, that accepted transactions change. The replaced value
+ * is stored beside every change until its block can no longer leave the chain, so that entries are undone together with
+ * the chain.
  */
 
-/** What is stored under a key. */
+/** The value stored under a key. */
 export interface TokenEntry {
   readonly token: string
   readonly kind: 'token' | 'holder' | 'order' | 'output'
-  /** By which entries of one kind are ordered: `amountPlace` of a holder's amount. */
+  /** Sort key among entries of one kind: `amountPlace` of a holder's amount. */
   readonly place: string
   /** JSON. */
   readonly value: string
 }
 
-/** A token as its entry describes it; amounts are texts of digits, in the token's smallest unit. */
+/** A token as described by its entry; amounts are digit strings in the token's smallest unit. */
 export interface TokenFacts {
   readonly form: 'krc20' | 'kcc20' | 'kcc0020'
   /**
-   * What its amounts rest on: `complete`, every operation since its beginning was applied; `since_deploy`, all since
-   * a deployment that was seen, but an earlier one of the same tick may be older than the index; `revealed`, what
-   * spent outputs have shown; `unknown`, it is older than the index.
+   * How far its amounts can be trusted. `complete`: every operation since its beginning was applied. `since_deploy`:
+   * every operation since a deployment that was seen, but an earlier deployment of the same tick may be older than the
+   * index. `revealed`: what spent outputs have shown. `unknown`: the token is older than the index.
    */
   readonly history: 'complete' | 'since_deploy' | 'revealed' | 'unknown'
   readonly operations: number
   readonly holders: number
   readonly firstSeenMs: number
   readonly firstTxId: string
-  /** Of KRC-20. */
+  /** Only for KRC-20. */
   readonly krc20?: Krc20Facts
-  /** Of covenant tokens: the sum of proven states, and of how many unspent outputs. */
+  /** Only for covenant tokens: the sum of the proven states, and the number of unspent outputs it comes from. */
   readonly proven?: { readonly amount: string; readonly outputs: number }
 }
 
@@ -40,7 +41,7 @@ export interface Krc20Facts {
   readonly dec: number
   readonly mode: 'mint' | 'issue'
   readonly deployer: string
-  /** Null where the deployment named nobody who has an address. */
+  /** Null if the deployment names no owner with an address. */
   readonly owner: string | null
   readonly minted: string
   readonly burned: string
@@ -52,10 +53,10 @@ export interface TokenChange {
   readonly after: TokenEntry | null
 }
 
-/** An event about an acceptance, to be taken back when its block leaves the chain. */
+/** An event about an acceptance, which is retracted when its block leaves the chain. */
 export interface RetractableEvent {
   readonly eventId: string
-  /** As `NewEvent.tail`. */
+  /** Same format as `NewEvent.tail`. */
   readonly tail: string
 }
 
@@ -71,9 +72,9 @@ export interface TokenHolder {
 }
 
 export interface TokenStore {
-  /** Entries by key, as they are without what these chain blocks have accepted. */
+  /** Entries by key, as they would be without the changes of these chain blocks. */
   tokenEntries(keys: readonly string[], without: readonly string[]): Promise<Map<string, TokenEntry>>
-  /** What these chain blocks have reported, newest first. */
+  /** The retractable events of these chain blocks, newest first. */
   retractable(hashes: readonly string[]): Promise<RetractableEvent[]>
   token(token: string): Promise<string | undefined>
   /** By id. */
@@ -86,7 +87,7 @@ export interface TokenStore {
   }): Promise<{ holders: TokenHolder[]; hasMore: boolean }>
 }
 
-/** A text that is ordered as the number is: its length first. */
+/** A text that sorts in the order of the amounts, because it starts with the number of digits. */
 export function amountPlace(amount: bigint): string {
   const digits = amount.toString()
   return `${String(digits.length).padStart(2, '0')}${digits}`
@@ -95,7 +96,7 @@ export function amountPlace(amount: bigint): string {
 export const tokenKey = (token: string): string => `token ${token}`
 export const holderKey = (token: string, holder: string): string => `holder ${token} ${holder}`
 
-/** The holder that a key names. */
+/** The holder part of a key. */
 export function holderOfKey(key: string): string {
   return key.slice(key.lastIndexOf(' ') + 1)
 }

@@ -1,6 +1,6 @@
 import { StoreOpenError } from './open-error.ts'
 
-/** Only a part of another store was copied into it yet. */
+/** Only a part of another store has been copied into this one so far. */
 export class UnfinishedCopyError extends StoreOpenError {
   override readonly name = 'UnfinishedCopyError'
   constructor() {

@@ -1,6 +1,7 @@
 /**
- * The storage port of the minutes in which the service answered. All processes write into the same rows: half an hour
- * with one bit for each minute, so that marking a minute twice changes nothing and 90 days are a few thousand rows.
+ * The storage port of the minutes in which the service answered. All processes write to the same rows. A row covers
+ * half an hour with one bit per minute, so that marking a minute twice changes nothing and 90 days take a few thousand
+ * rows.
  */
 import { DAY_MS } from '../core/time.ts'
 
@@ -9,14 +10,14 @@ export const MINUTES_PER_SLOT = 30
 export const UPTIME_KEPT_MS = 100 * DAY_MS
 
 export interface UptimeSlot {
-  /** Half hours since 1970. */
+  /** Number of half hours since 1970. */
   slot: number
-  /** A bit for each of its minutes, the first one lowest. */
+  /** One bit per minute, the first minute in the lowest bit. */
   minutes: number
 }
 
 export interface UptimeStore {
-  /** The service answered in the minute of this time. Forgets minutes that are older than those that are kept. */
+  /** Marks the minute of this time as answered, and deletes minutes older than UPTIME_KEPT_MS. */
   markUp(atMs: number): Promise<void>
   /** In the order of time. */
   listUptime(fromMs: number): Promise<UptimeSlot[]>

@@ -1,5 +1,5 @@
 /**
- * The frames of the stream. Everything is JSON text; the server's frames carry `type`, the client's `op`.
+ * The frames of the stream. All frames are JSON text; those of the server have `type`, those of the client `op`.
  *
  *   open ─▶ welcome
  *   subscribe ─▶ subscribed (state: syncing) ─▶ [gap] ─▶ event … ─▶ live ─▶ event …
@@ -21,9 +21,12 @@ export const CLOSE_CODES = {
 
 /** How often clients are pinged; two unanswered pings end the connection. */
 export const PING_MS = 20_000
-/** A connection with more than this unsent is closed as too slow; it gets no pong and no reply either. */
+/** A connection with more unsent bytes than this is closed as too slow. It gets no pong and no reply either. */
 export const MAX_UNSENT_BYTES = 4 * 1024 * 1024
-/** Reading past events continues when less than this is unsent; after `MAX_STALLED_MS` the client is too slow. */
+/**
+ * Past events are read on while less than this is unsent. A client that stays above it for `MAX_STALLED_MS` is too
+ * slow.
+ */
 export const RESUME_UNSENT_BYTES = 512 * 1024
 export const MAX_STALLED_MS = 30_000
 export const MAX_SUBSCRIPTIONS = 50
@@ -58,7 +61,7 @@ const LIMITS: JsonLimits = {
 }
 const ID_FORM = /^[\x21-\x7e]{1,64}$/
 
-/** A message of the usual size is read at once, a larger one in slices. */
+/** Reads a message of the usual size at once and a larger one in slices. */
 export function readMessage(text: string): ReadMessage | Promise<ReadMessage> {
   if (text.length > SMALL_MESSAGE_CHARS) return parseExactInSlices(text, LIMITS).then(messageOf)
   return messageOf(parseExact(text, LIMITS))
@@ -132,7 +135,7 @@ function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 
-/** A gap of the chain itself, at its place in the log. */
+/** A gap of the chain itself, at its position in the log. */
 export function chainGapFrame(id: string, seq: number, notice: GapNotice): object {
   const { reason, kinds, from, to } = notice
   return { type: 'gap', id, after_seq: seq - 1, up_to_seq: seq, reason, kinds, from, to }
@@ -140,7 +143,7 @@ export function chainGapFrame(id: string, seq: number, notice: GapNotice): objec
 
 const EVENT_HEAD = '{"type":"event","event":'
 
-/** One serialisation for every client: the event's own text with a head and a tail. */
+/** Serialised once for all clients: the stored text of the event with a head and a tail. */
 export function eventFrame(eventText: string): Buffer {
   return Buffer.from(`${EVENT_HEAD}${eventText}}`)
 }

@@ -15,11 +15,11 @@ export interface StreamSubscription {
   readonly selection: Required<EventSelection>
   readonly kinds: ReadonlySet<string>
   readonly addresses: ReadonlySet<string>
-  /** Everything it selects in (fromSeq, sentSeq] was sent. */
+  /** All selected events in (fromSeq, sentSeq] were sent. */
   fromSeq: number
   /** Infinity once it is live. */
   sentSeq: number
-  /** What to undo when it ends: address watches, its place in the hub. */
+  /** Cleanup for when it ends: address watches and its registration in the hub. */
   readonly stops: (() => void)[]
   ended: boolean
 }
@@ -52,7 +52,10 @@ function selects(sub: StreamSubscription, event: StoredEvent): boolean {
   return event.addresses.some((address) => sub.addresses.has(address))
 }
 
-/** An event that several subscriptions of a client select is sent once: whether one of the others has sent it. */
+/**
+ * Whether another subscription of the same client has sent the event, because an event that several of them select is
+ * sent once.
+ */
 export function wasSentByAnother(
   all: Iterable<StreamSubscription>,
   asking: StreamSubscription,

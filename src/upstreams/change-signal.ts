@@ -1,11 +1,11 @@
-/** Lets many wait for "something changed" without keeping a listener each. */
+/** Lets many callers wait for the next change without registering a permanent listener each. */
 export function createChangeSignal() {
   const waiting = new Set<() => void>()
   return {
     notify(): void {
       for (const wake of [...waiting]) wake()
     },
-    /** Resolves at the next change or with the signal, whichever comes first; never rejects. */
+    /** Resolves at the next change or when the signal aborts, whichever comes first. Never rejects. */
     next: (signal: AbortSignal) =>
       new Promise<void>((resolve) => {
         if (signal.aborted) return resolve()

@@ -1,11 +1,11 @@
 /**
- * What a node's error text means. The wire gives every error the code 0, so the text is all there is; this
- * file is the only one that reads it. Texts are those of rusty-kaspa 2.0 (`rpc/core/src/error.rs`,
+ * Classifies a node's error text. The wire gives every error the code 0, so the text is the only source; this file is
+ * the only one that reads it. The texts are those of rusty-kaspa 2.0 (`rpc/core/src/error.rs`,
  * `mining/errors/src/mempool.rs`, `consensus/core/src/errors/`).
  *
- * `elsewhere`: the refusal concerns this node (its sync, its index, its mempool), so another node may
- * answer differently. Everything else is final. A text that no rule knows is `unknown`: a class of its own,
- * tried once elsewhere and never taken for any of the others.
+ * `elsewhere` means that the refusal concerns this node (its sync, its index, its mempool), so another node may answer
+ * differently. Every other refusal is final. A text that matches no rule is `unknown`, which is a separate class: one
+ * other node is tried, and it is never treated as any other reason.
  */
 export type RefusalReason =
   | 'already_in_mempool'
@@ -42,9 +42,9 @@ export interface NodeRefusal {
   readonly reason: RefusalReason
   readonly text: string
   readonly elsewhere: boolean
-  /** the refused transaction, where the text names it */
+  /** the refused transaction, if the text names it */
   readonly transactionId?: string
-  /** double_spend: who already spends the output */
+  /** double_spend: the transaction that already spends the output */
   readonly otherTransactionId?: string
   /** double_spend: the output spent twice */
   readonly outpoint?: { readonly transactionId: string; readonly index: number }
@@ -168,7 +168,7 @@ const OTHERS: readonly Rule[] = [
   ['bad_request', /^If includeTransactions is set, then includeBlockVerboseData must be set as well\.$/],
   ['bad_request', /^Requested window size \d+ is larger than |under min allowed window size/],
   ['bad_request', /^Coinbase payload is above max length|^coinbase payload (length|script public key)/],
-  // In an answer, not in the request: a script of the chain that no address stands for.
+  // Concerns the answer, not the request: a script on the chain has no address form.
   ['no_address', /^The address is invalid$/],
   ['bad_request', /^The address (has|prefix|contains|checksum|payload|array)/],
   ['bad_request', /^(Integer downsize conversion|(Hex|Blue work|Integer|Ip address) parsing) error/],
@@ -188,7 +188,7 @@ const OTHERS: readonly Rule[] = [
 ]
 
 const REJECTED = new RegExp(`^Rejected transaction (?<id>${ID}): (?<inner>.*)$`, 's')
-/** No text of the node is longer; what is cut was an echo of the caller's input. */
+/** No text of the node itself is longer. Anything cut off is an echo of the caller's input. */
 const MAX_TEXT = 2_000
 
 export function classifyRefusal(message: string): NodeRefusal {
@@ -198,7 +198,7 @@ export function classifyRefusal(message: string): NodeRefusal {
   const transactionId = rejected.id ?? ''
   const known = match(REJECTIONS, rejected.inner ?? '', text)
   if (known === undefined) return { reason: 'rejected', text, elsewhere: false, transactionId }
-  // The pool holds this very transaction: an earlier attempt arrived.
+  // The mempool holds this very transaction, so an earlier attempt arrived.
   if (known.reason === 'double_spend' && known.otherTransactionId === transactionId) {
     return { reason: 'already_in_mempool', text, elsewhere: false, transactionId }
   }
@@ -214,7 +214,7 @@ function match(rules: readonly Rule[], part: string, text: string): NodeRefusal 
   return undefined
 }
 
-/** The network has the transaction: for a submit this refusal is a success. */
+/** The network has the transaction, so for a submission this refusal means success. */
 export function isAlreadyKnown(refusal: NodeRefusal): boolean {
   return refusal.reason === 'already_in_mempool' || refusal.reason === 'already_accepted'
 }

@@ -1,4 +1,4 @@
-/** How a node is reached: the only file of this folder that knows `ws`. */
+/** Opens connections to nodes. Only this file of the folder knows `ws`. */
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import { answerPings } from '../kit/answer-pings.ts'
@@ -6,23 +6,23 @@ import { ignoreSocketErrors } from '../kit/socket-errors.ts'
 
 /** One connection to one node, from dialling to its end. */
 export interface NodeConnection {
-  /** All of them in one write: with a system call for each, sending takes three times as long. */
+  /** Sends all texts in one write. One system call per text would make sending take three times as long. */
   send(texts: readonly string[]): void
   ping(): void
-  /** Without a closing handshake. */
+  /** Closes without a closing handshake. */
   terminate(): void
 }
 
-/** Never called before `DialNode` has returned. */
+/** Callbacks of a connection. None is called before `DialNode` has returned. */
 interface NodeConnectionEvents {
   onOpen(): void
   onMessage(data: Buffer): void
   onPong(): void
-  /** Also when it never opened. Nothing comes after it. */
+  /** Called once and last, even if the connection never opened. */
   onClose(detail: string): void
 }
 
-/** A frame with more bytes ends the connection. */
+/** A frame larger than `maxFrameBytes` ends the connection. */
 export type DialNode = (
   url: string,
   events: NodeConnectionEvents,

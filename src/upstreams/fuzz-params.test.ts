@@ -1,4 +1,4 @@
-/** Random and mutated requests: nothing throws, and whatever passes is something a node can read. */
+/** Random and mutated requests: nothing throws, and a node can read everything that passes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAnyAddress } from '../../test/fakes/address-oracle.ts'

@@ -1,11 +1,11 @@
 /**
- * A node's health from its probes, with hysteresis. Pure.
+ * Derives a node's health from its probes, with hysteresis. Pure.
  *
  *   unknown ──first probe──▶ healthy | lagging | unsynced | wrong_network | down
- *   healthy ──`badProbes` bad ones in a row──▶ that state      (another network: at once)
+ *   healthy ──`badProbes` bad ones in a row──▶ that state      (wrong_network: at once)
  *   any bad ──`goodProbes` good ones in a row──▶ healthy
  *
- * Lag has two thresholds: a node leaves above `lagOut` and returns only below `lagIn`.
+ * Lag has two thresholds: a node becomes lagging above `lagOut` and recovers only at `lagIn` or less.
  */
 export type NodeState = 'unknown' | 'healthy' | 'lagging' | 'unsynced' | 'wrong_network' | 'down'
 
@@ -17,7 +17,7 @@ export interface ServerInfo {
   readonly serverVersion: string
 }
 
-/** A probe's answer; undefined: it failed or took too long. */
+/** A probe's answer; undefined if the probe failed or took too long. */
 export type ProbeResult = ServerInfo | undefined
 
 export interface HealthPolicy {
@@ -33,7 +33,7 @@ export interface NodeHealth {
   readonly info: ProbeResult
   /** DAA scores behind the best node; 0 for the best */
   readonly lag: number
-  /** what the last probes found, while it differs from `state` */
+  /** what the latest probes found; differs from `state` until enough probes agree */
   readonly leaning: NodeState
   readonly leaningProbes: number
 }
@@ -64,7 +64,7 @@ export function observe(
     : { state: before.state, info, lag, leaning: verdict, leaningProbes }
 }
 
-/** Calls may be sent to a node that is down, as a last resort; that it answers them is not to be expected. */
+/** A node that is down may still be sent calls as a last resort, but it is not expected to answer them. */
 export function isExpectedToAnswer({ state, connected }: { state: NodeState; connected: boolean }): boolean {
   return connected && (state === 'healthy' || state === 'lagging' || state === 'unsynced')
 }

@@ -1,4 +1,4 @@
-/** Heavy calls on the calling thread, for a process that has no other. */
+/** Heavy calls on the calling thread, for processes that do not start the heavy thread. */
 import { type HeavyCalls, type HeavyNodes, openHeavyConnections } from './heavy-connections.ts'
 import type { NodePorts } from './node-ports.ts'
 import { faultAnswer } from './open-calls.ts'

@@ -1,6 +1,6 @@
 /**
- * The light sockets of one node: a small set, each pipelined. A call takes the one with the least waiting, and
- * the calls of one turn of the loop go together, because they leave in one write.
+ * The light sockets of one node: a small set, each pipelined. Calls made in one turn of the event loop go to the same
+ * socket, because they leave in one write; otherwise a call goes to the socket with the fewest open calls.
  */
 import { elapsedMs } from '../kit/clock.ts'
 import type { NodePorts } from './node-ports.ts'
@@ -10,7 +10,7 @@ import { NOT_CONNECTED, openReconnectingSocket, type ReconnectingSocket } from '
 interface LightLoad {
   readonly up: boolean
   readonly inFlight: number
-  /** The longest time a socket has been silent while a call waits on it. */
+  /** The longest time that any socket has been silent while calls wait on it. */
   readonly silentMs: number
 }
 
@@ -18,11 +18,11 @@ export interface LightConnectionsOptions {
   url: string
   sockets: number
   ports: NodePorts
-  /** The first socket opened, or the last one was lost. */
+  /** Called whenever a socket opens or is lost. */
   onChange: () => void
 }
 
-/** The node serves a socket in order: more calls than this are better spread. */
+/** The node serves a socket in order, so calls beyond this number are better spread over several sockets. */
 const MAX_TOGETHER = 32
 
 export function openLightConnections(options: LightConnectionsOptions) {

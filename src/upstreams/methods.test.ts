@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isBlocked, placesOf, RPC_METHODS } from './methods.ts'
 
-/** The contract's lists, typed in from its text. */
+/** The contract's lists, copied from its text. */
 const LIGHT =
   'ping, getServerInfo, getInfo, getSyncStatus, getCurrentNetwork, getSystemInfo, getConnections, getMetrics, getPeerAddresses, getConnectedPeerInfo, getBlockDagInfo, getSink, getSinkBlueScore, getBlockCount, getCurrentBlockColor, getBlockRewardInfo, getSeqCommitLaneProof, getBalanceByAddress, getUtxoReturnAddress, getFeeEstimate, getFeeEstimateExperimental, getCoinSupply, getDaaScoreTimestampEstimate, estimateNetworkHashesPerSecond, getSubnetwork'.split(
     ', ',

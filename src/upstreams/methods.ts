@@ -1,7 +1,7 @@
 /**
- * The RPC table: every node method that may be forwarded, once. What is not in it is refused. `price` and the
- * two lists are the contract's; `connection` is how the answer travels: a method whose answer can be large, or takes long,
- * goes through the heavy sockets (a thread of its own), a heavy-priced one with a small answer does not wait there.
+ * The RPC table lists every node method that may be forwarded; all others are refused. `price` and the two lists come
+ * from the contract. `connection` says how the answer travels: methods whose answers can be large or slow use the heavy
+ * sockets in their separate thread; a method with a heavy price but a small answer does not have to wait there.
  */
 import type { TSchema } from 'typebox'
 import {
@@ -33,7 +33,7 @@ export interface RpcMethod {
   readonly needsUtxoIndex: boolean
   /** How long one node may take; after that it counts as hanging. */
   readonly timeoutMs: number
-  /** How long an answer may be cached; 0 = never. Only what the node itself caches for as long. */
+  /** How long an answer may be cached; 0 means never. Only for answers that the node itself caches for as long. */
   readonly cacheMs: number
   readonly params: TSchema
 }
@@ -50,14 +50,15 @@ interface Row {
 export const MAX_ADDRESSES = 1_000
 
 /**
- * What a block may have. A call is checked in one go, so these bound how long it holds the loop. A block of the network
- * has at most 16 direct parents and 226 levels. Its transactions weigh up to 500,000 grams: a signed input weighs at
- * least 1,118 of them, an output of a standard script 412, a transaction with a standard output 570.
+ * Limits for a submitted block. A call is validated in one go, so these bound how long it blocks the event loop. A
+ * block of the network has at most 16 direct parents and 226 levels. Its transactions weigh up to 500,000 grams: a
+ * signed input weighs at least 1,118 grams, an output with a standard script 412, a transaction with a standard output
+ * 570.
  */
 const MAX_LEVELS = 256
 const MAX_LEVEL_PARENTS = 32
 const MAX_BLOCK_TRANSACTIONS = 1_000
-/** Inputs and outputs of all transactions of a call together. */
+/** For the inputs and outputs of all transactions of a call together. */
 export const MAX_INPUTS_AND_OUTPUTS = 2_000
 
 const LIGHT_TIMEOUT_MS = 5_000
@@ -230,7 +231,7 @@ const HEAVY: Record<string, Row> = {
   },
 }
 
-/** Named in the contract as refused; together with everything that begins with `notify`. */
+/** Methods that the contract names as refused, in addition to everything that begins with `notify`. */
 export const BLOCKED_METHODS: readonly string[] = [
   'addPeer',
   'ban',
@@ -268,7 +269,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map([
   ...build(HEAVY, 'heavy'),
 ])
 
-/** Where in a method's params values of that kind sit: `addresses[]`, `block.transactions[]`. */
+/** The paths of all values of this kind in a method's params, such as `addresses[]` or `block.transactions[]`. */
 export function placesOf(method: RpcMethod, kind: WireKind): string[] {
   const found: string[] = []
   const walk = (schema: WireSchema, path: string) => {

@@ -1,13 +1,13 @@
 /**
- * Notifications, from one node at a time, so that their order is one node's order.
+ * Notifications, from one node at a time, so that they arrive in that node's order.
  *
  *   idle ──first subscription──▶ choose ──▶ connect ──▶ subscribe all ──▶ live
  *                                  ▲                                        │
  *                                  └── backoff ◀── lost (socket, or moved) ─┘
  *
- * Every loss is announced before the next `onRegained`: what happened between the two was not seen, and the
- * listener has to catch up by calls. The subscriptions move away from a node that is unhealthy when a healthy one
- * exists, and stay where they are otherwise (each move is a gap).
+ * Every loss is announced before the next `onRegained`. Events between the two were not received, and the
+ * listener has to catch up with calls. The subscriptions move from an unhealthy node to a healthy one if there is
+ * one; otherwise they stay, because each move is a gap.
  */
 import { assertAddress } from '../core/chain/address.ts'
 import type { Network } from '../core/chain/network.ts'
@@ -31,22 +31,22 @@ import { MAX_MEMBERS } from './wrpc-message.ts'
 export interface NodeNotification {
   readonly event: NotificationName
   readonly node: string
-  /** the payload inside the event tag, as it came */
+  /** the payload inside the event tag, exactly as received */
   readonly bytes: Buffer
   /** the payload with exact integers; undefined when the node sent broken JSON */
   value(): ExactJson | undefined
 }
 
 export interface NotificationListener {
-  /** UtxosChanged: changes of all subscribed addresses, also those of other listeners. Must not throw or block. */
+  /** For UtxosChanged this includes the addresses of other listeners. Must not throw or block. */
   onNotification(notification: NodeNotification): void
-  /** In place: the first time, and again after every loss. Nothing from before may be assumed unbroken. */
+  /** The subscription is active, for the first time or again after a loss. Earlier events may have been missed. */
   onRegained?(at: { node: string }): void
   onLost?(at: { node: string; detail: string }): void
 }
 
 export interface NodeSubscription {
-  /** Replaces the addresses of a UtxosChanged subscription. Throws on an address the network does not have. */
+  /** Replaces the addresses of a UtxosChanged subscription. Throws if an address does not belong to the network. */
   setAddresses(addresses: readonly string[]): void
   close(): void
 }
@@ -70,14 +70,17 @@ interface Connection {
   node: string
   socket: WrpcSocket
   inPlace: { events: Set<PlainEvent>; addresses: Set<string> }
-  /** Since when every subscription is in place. */
+  /** When all subscriptions became active. */
   inPlaceAtMs?: number
 }
 
 const RECONNECT = { baseMs: 100, capMs: 3_000 }
 const SUBSCRIBE_TIMEOUT_MS = 5_000
 const NO_NODE_WAIT_MS = 1_000
-/** A node may take every subscription and fail at its first notification: only a connection that lasts is a good one. */
+/**
+ * A node may accept every subscription and fail at its first notification, so only a connection that lasts this long
+ * resets the backoff.
+ */
 const STEADY_AFTER_MS = 5_000
 
 export class NodeSubscriptions {
@@ -114,7 +117,7 @@ export class NodeSubscriptions {
     }
   }
 
-  /** Call it when a node's state changed. */
+  /** To be called whenever a node's state has changed. */
   reconsider(): void {
     const present = this.#connection
     if (present === undefined) return
@@ -143,7 +146,7 @@ export class NodeSubscriptions {
       views.some((view) => view.name === name && view.state === 'healthy')
     const fitting = choose(views, { utxoIndex: this.#wanted().addresses.size > 0 }).order[0]
     if (isHealthy(fitting)) return fitting
-    // Without the index only UtxosChanged is missing; from an unhealthy node everything may be old.
+    // A node without the UTXO index lacks only UtxosChanged; an unhealthy node may be stale in everything.
     const any = choose(views, { utxoIndex: false }).order[0]
     return isHealthy(any) ? any : fitting
   }
@@ -175,7 +178,7 @@ export class NodeSubscriptions {
     this.#connection = opened
   }
 
-  /** The next change of any node, or a second. */
+  /** Waits for the next change of any node, but at most one second. */
   async #nodeChange(): Promise<void> {
     const waited = new AbortController()
     const cancel = runAfter(this.#options.ports.clock, NO_NODE_WAIT_MS, () => waited.abort())
@@ -229,7 +232,10 @@ export class NodeSubscriptions {
     else void this.#reconcile().then(() => this.#reconcile())
   }
 
-  /** One at a time: brings the socket's subscriptions to what is wanted, then reports which are in place. */
+  /**
+   * Brings the socket's subscriptions in line with what is wanted, then notifies the listeners that became active. Only
+   * one reconciliation runs at a time.
+   */
   #reconcile(): Promise<void> {
     this.#reconciling ??= this.#reconcileOnce().finally(() => {
       this.#reconciling = undefined

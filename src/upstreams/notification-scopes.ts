@@ -1,4 +1,4 @@
-/** The node's notifications, in its own spelling (PascalCase tags, snake_case members). */
+/** The node's notifications, in the node's spelling (PascalCase tags, snake_case members). */
 const NOTIFICATION_NAMES = [
   'BlockAdded',
   'VirtualChainChanged',
@@ -13,7 +13,7 @@ const NOTIFICATION_NAMES = [
 export type NotificationName = (typeof NOTIFICATION_NAMES)[number]
 export type PlainEvent = Exclude<NotificationName, 'UtxosChanged'>
 
-/** An empty address list would mean every address of the chain to the node: it is never sent. */
+/** An empty address list is never sent, because the node would take it as every address of the chain. */
 export type NotificationScope =
   | { readonly event: PlainEvent }
   | { readonly event: 'UtxosChanged'; readonly addresses: readonly string[] }
@@ -31,7 +31,7 @@ export interface ScopeChange {
   readonly addresses: readonly string[]
 }
 
-/** One frame with 100,000 addresses would hold up the socket; this many take a few milliseconds. */
+/** One frame with 100,000 addresses would block the socket; this many take a few milliseconds. */
 const ADDRESSES_PER_FRAME = 500
 
 export function isNotificationName(name: string): name is NotificationName {
@@ -48,7 +48,7 @@ export function wantedOf(scopes: Iterable<NotificationScope>): Wanted {
   return { events, addresses }
 }
 
-/** The frames that lead from what is in place to what is wanted. */
+/** The frames that lead from the active subscriptions to the wanted ones. */
 export function scopeChanges(inPlace: Wanted, wanted: Wanted): ScopeChange[] {
   return [
     ...events('subscribe', wanted.events.difference(inPlace.events)),

@@ -1,7 +1,7 @@
 /**
- * The kinds of parameter that node methods have, as TypeBox schemas. `x-wire` names what JSON Schema cannot
- * say (checksum, network, exact 64-bit integers, rewriting); `validate-params.ts` acts on it and documents
- * made from the table may ignore it.
+ * The kinds of parameters that node methods take, as TypeBox schemas. `x-wire` names what JSON Schema cannot express
+ * (checksum, network, exact 64-bit integers, rewriting). `validate-params.ts` acts on it; documents generated from the
+ * table may ignore it.
  */
 import { type TSchema, Type } from 'typebox'
 
@@ -35,7 +35,7 @@ export interface WireSchema {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn
 
-/** bigint bounds stay out of the enumerable members: a schema must survive `JSON.stringify`. */
+/** Attaches bigint bounds as non-enumerable members, because a schema must survive `JSON.stringify`. */
 function hidden<T extends TSchema>(schema: T, extra: Record<string, unknown>): T {
   for (const [name, value] of Object.entries(extra)) Object.defineProperty(schema, name, { value })
   return schema

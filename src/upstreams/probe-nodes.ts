@@ -1,6 +1,6 @@
 /**
- * Asks every node once a second who it is and how it is (`getServerInfo`, on a socket that carries nothing
- * else), and keeps each node's health. A probe that takes too long is a failed probe; a lost socket is one too.
+ * Probes every node once a second with `getServerInfo`, on a socket that carries nothing else, and keeps each node's
+ * health. A probe that takes too long has failed, and so has one whose socket is lost.
  */
 import { elapsedMs } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
@@ -27,7 +27,7 @@ export function startProbing(options: HealthProbesOptions) {
   const sockets: ReconnectingSocket[] = []
   const openProbes = new Map<string, number>()
 
-  /** Highest score that an answering node of our network knows of: the chain is at least there. */
+  /** The highest score reported by an answering node of our network; the chain is at least that far. */
   function bestScore(): number {
     let best = 0
     for (const { state, info } of healths.values()) {
@@ -54,7 +54,8 @@ export function startProbing(options: HealthProbesOptions) {
         onFirstUp()
         void probe(node.name, socket)
       },
-      // An open probe fails with its socket, and records that itself: one loss is one failed probe.
+      // A probe that is open when its socket is lost fails and records that. Recording here as well would count one
+      // loss twice.
       onDown: () => {
         if ((openProbes.get(node.name) ?? 0) === 0) record(node.name, undefined)
       },
@@ -94,7 +95,7 @@ export function startProbing(options: HealthProbesOptions) {
   }
 }
 
-/** undefined when it is not the answer of a node: such a probe has failed. */
+/** undefined if this is not a valid answer, which makes the probe a failed one. */
 export function readServerInfo(bytes: Buffer): ProbeResult {
   const read = parseExact(bytes.toString('utf8'), { maxDepth: 8, maxChars: 100_000 })
   if (!read.ok || typeof read.value !== 'object' || read.value === null) return undefined

@@ -1,7 +1,7 @@
 /**
- * Sends calls over the nodes of an environment (see `call-run.ts` for one call). Reads are hedged after the time
- * in which 95 of 100 calls of that method return on that node; a budget over all calls keeps hedges from
- * doubling the load when everything is slow.
+ * Sends calls to the nodes of an environment (see `call-run.ts` for a single call). Reads are hedged after a time
+ * derived from the node's 95th percentile for that method. A budget over all calls keeps hedges from doubling the load
+ * when everything is slow.
  */
 import type { Clock } from '../kit/clock.ts'
 import { createDeadlineTimer } from '../kit/deadline-timer.ts'
@@ -14,19 +14,19 @@ import type { ValidCall } from './validate-params.ts'
 export interface RequesterOptions {
   nodes: readonly NodeLink[]
   clock: Clock
-  /** Resolves at the next change of any node's state or connection, or with the signal. */
+  /** Resolves at the next change of any node's state or connection, or when the signal aborts. */
   nextChange: (signal: AbortSignal) => Promise<void>
-  /** Called for texts that no rule knows, and for every fault. */
+  /** Called for every fault and for every refusal whose text matches no rule. */
   onTrouble?: CallContext['onTrouble']
 }
 
 export interface Requester {
   send(call: ValidCall, options: CallOptions): Promise<CallOutcome>
-  /** After the nodes are closed: no deadline is looked at any more. */
+  /** To be called after the nodes are closed; deadlines are no longer checked. */
   close(): void
 }
 
-/** How exact deadlines and hedges are, and how soon a caller that has left is noticed. */
+/** The precision of deadlines and hedges, and of noticing that a caller has left. */
 const CHECK_STEP_MS = 5
 
 export function createRequester(options: RequesterOptions): Requester {

@@ -1,10 +1,10 @@
 /**
- * Params from a caller → the exact text that is sent to a node, or every fault in them.
+ * Turns a caller's params into the exact text that is sent to a node, or into a list of all faults in them.
  *
- * The text is written from the table and never copied, so a member the table does not know cannot
- * leave. Two inputs end a node's process (an address of a wrong length with a valid checksum; a
- * scriptPublicKey object with wrong types): addresses are decoded completely and compared with the network,
- * transactions are read into the model and written in the hex form.
+ * The text is written from the table and never copied, so a member that the table does not know cannot be forwarded.
+ * Two inputs crash a node (an address of a wrong length with a valid checksum; a scriptPublicKey object with wrong
+ * types), so addresses are decoded completely and compared with the network, and transactions are read into the model
+ * and written in hex form.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type FieldFault, FieldReader } from '../core/chain/field-reader.ts'
@@ -14,7 +14,7 @@ import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import { isBlocked, MAX_INPUTS_AND_OUTPUTS, RPC_METHODS, type RpcMethod } from './methods.ts'
 import { asWire, type WireKind, type WireSchema } from './param-kinds.ts'
 
-/** A call that passed. The constructor is private: nothing unchecked can reach a socket. */
+/** A validated call. The constructor is private so that nothing unchecked can reach a socket. */
 export class ValidCall {
   readonly method: RpcMethod
   readonly paramsText: string
@@ -47,7 +47,7 @@ export type Preparation =
   | { ok: true; call: ValidCall }
   | { ok: false; kind: 'unknown_method' | 'blocked_method' | 'invalid_params'; faults: readonly FieldFault[] }
 
-/** `params` is parsed JSON with exact integers; undefined and null mean none. Never throws. */
+/** `params` is parsed JSON with exact integers; undefined and null mean no params. Never throws. */
 export function validateParams(name: string, params: unknown, network: Network): Preparation {
   return ValidCall.check(name, params, network)
 }
@@ -125,7 +125,7 @@ class Checker {
     members: (schema, value, path) => this.members(schema, value, path),
   }
 
-  /** Counted before they are read: reading is what takes the time. */
+  /** Counts before reading, because reading is what takes time. */
   #fits(transaction: unknown, path: string): boolean {
     const { inputs, outputs } = (transaction ?? {}) as { inputs?: unknown; outputs?: unknown }
     const before = this.#inputsAndOutputs

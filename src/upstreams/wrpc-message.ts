@@ -1,6 +1,6 @@
 /**
- * A frame from the node, cut without parsing it: `{"id":7,"method":"getSink","params":{…}}` gives the byte
- * range of `params`. Members may come in any order, with any white space; unknown ones are skipped.
+ * Slices a frame from the node without parsing it: `{"id":7,"method":"getSink","params":{…}}` yields the byte range of
+ * `params`. Members may come in any order and with any white space; unknown ones are skipped.
  */
 import { eachMember, sliceMembers } from '../kit/json-slices.ts'
 
@@ -19,11 +19,11 @@ const LETTER_N = 0x6e
 const DIGIT_0 = 0x30
 
 const MAX_ID_DIGITS = 15
-/** Of a frame, an error or a notification; the result is not looked into. */
+/** For the members of a frame, an error or a notification. The result itself is not inspected. */
 export const MAX_MEMBERS = 16
 const MAX_ERROR_CHARS = 2_000
 
-/** undefined when the bytes are not one JSON object, as far as this reader looks. */
+/** undefined if the bytes are not one JSON object, as far as this reader checks. */
 export function sliceMessage(bytes: Buffer): WrpcMessage | undefined {
   let id: number | undefined
   let method: string | undefined
@@ -44,7 +44,7 @@ export function sliceMessage(bytes: Buffer): WrpcMessage | undefined {
   return whole ? { id, method, params, error } : undefined
 }
 
-/** undefined for null, NaN for what is no id. */
+/** undefined for null, NaN for anything that is not an id. */
 function readId(bytes: Buffer, from: number, to: number): number | undefined {
   if (bytes[from] === LETTER_N && bytes.toString('latin1', from, to) === 'null') return undefined
   if (to - from > MAX_ID_DIGITS) return Number.NaN
@@ -57,7 +57,7 @@ function readId(bytes: Buffer, from: number, to: number): number | undefined {
   return id
 }
 
-/** The text of a JSON string; undefined when it is another kind of value or broken. */
+/** The text of a JSON string; undefined if the value is of another kind or malformed. */
 function plainString(bytes: Buffer): string | undefined {
   if (bytes[0] !== QUOTE) return undefined
   if (!bytes.includes(BACKSLASH)) return bytes.toString('utf8', 1, bytes.length - 1)
@@ -69,7 +69,7 @@ function plainString(bytes: Buffer): string | undefined {
   }
 }
 
-/** The text of `{"code":0,"message":"…","data":null}`. The code is always 0: only the text names the cause. */
+/** The text of `{"code":0,"message":"…","data":null}`. The code is always 0, so only the text names the cause. */
 export function errorText(error: Buffer): string {
   const message = sliceMembers(error, MAX_MEMBERS)?.get('message')
   const text = message === undefined ? undefined : plainString(message)

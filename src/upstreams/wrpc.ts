@@ -1,14 +1,13 @@
 /**
  * One wRPC-JSON socket to one node.
  *
- *   connecting ──open──▶ open ──close / hang──▶ closed        (a closed one is never reused)
+ *   connecting ──open──▶ open ──close / hang──▶ closed        (never reused)
  *
- * The node answers one request at a time, in order, and answers no ping while it works. So a call that
- * outlives its time limit proves that everything behind it is stuck as well: the socket is ended and every
- * open call reports a fault. The pong is awaited only while no call is open. A caller that loses interest
- * (`cancel`) does not end the socket: what has not left yet does not leave, and the answer to what has left is
- * dropped when it comes. Calls of one turn of the loop leave in one write: with a system call for each, sending
- * takes three times as long.
+ * The node answers one request at a time, in order, and answers no ping while it works. A call that exceeds its
+ * time limit therefore proves that everything behind it is stuck as well: the socket is ended and every open call
+ * reports a fault. A missing pong counts only while no call is open. A caller that gives up (`cancel`) does not end
+ * the socket: an unsent call is never sent, and the answer to a sent one is dropped when it arrives. Calls made in one
+ * turn of the event loop leave in one write; one system call per call would make sending take three times as long.
  */
 import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import { createDeadlineTimer, type DeadlineTimer } from '../kit/deadline-timer.ts'
@@ -21,7 +20,7 @@ export interface WrpcOptions {
   dial: DialNode
   clock: Clock
   onOpen?: () => void
-  /** Called once, also when the socket never opened. */
+  /** Called once, even if the socket never opened. */
   onClose?: (detail: string) => void
   onNotification?: (method: string, params: Buffer) => void
   pingMs?: number
@@ -36,9 +35,11 @@ export interface WireCallOptions {
 
 const DEFAULT_PING_MS = 5_000
 const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
-/** Blocks and answers of light calls have less than half of it. Frames are cut in the thread that receives them. */
+/**
+ * Blocks and answers to light calls need less than half of this. Frames are sliced on the thread that receives them.
+ */
 const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024
-/** How exact the time limits of calls are. */
+/** The precision of the calls' time limits. */
 const LIMIT_STEP_MS = 20
 
 export class WrpcSocket {
@@ -78,12 +79,12 @@ export class WrpcSocket {
     return this.#calls.size
   }
 
-  /** Calls that leave at the end of this turn of the loop. */
+  /** Calls that will be sent at the end of this turn of the event loop. */
   get leaving(): number {
     return this.#calls.leaving
   }
 
-  /** How long the node has been silent while a call waits; 0 when none waits. */
+  /** How long the node has been silent while calls wait; 0 if none waits. */
   silentMs(nowMs: number): number {
     return this.#calls.size === 0 ? 0 : Math.max(0, nowMs - this.#lastProgressMs)
   }
@@ -144,7 +145,7 @@ export class WrpcSocket {
   #ping(): void {
     if (this.#state !== 'open') return
     if (this.#awaitsPong && this.#calls.size === 0) {
-      // The loop may have been stuck: a pong that has arrived is read first.
+      // The event loop may have been blocked, so a pong that has already arrived is read first.
       setImmediate(() => {
         if (this.#awaitsPong && this.#calls.size === 0) this.#end('no pong')
       })

@@ -1,12 +1,12 @@
 /**
- * Messages that could not be read. Each is counted by reason and the newest are kept, cut to a bound, so that a
- * change of a venue's wire format is seen the day it happens and never stops the recording.
+ * Messages that could not be read. They are counted by reason, and the newest are kept, truncated, so that a change of
+ * a venue's wire format is noticed on the day it happens and never stops the recording.
  */
 export interface DeadLetter {
   readonly venue: string
   readonly receivedMs: number
   readonly reason: DeadLetterReason
-  /** Where it came from: a route of the feed or a REST path. */
+  /** Where the message came from: a route of the feed or a REST path. */
   readonly origin: string
   /** The beginning of the message. */
   readonly text: string
@@ -19,9 +19,11 @@ export type DeadLetterReason =
   | 'unknown_kind'
   /** a known kind with fields that are missing or of another type */
   | 'wrong_shape'
-  /** an answer to another request: other times, another unit, symbol, interval or order, rows twice */
+  /**
+   * an answer that does not fit its request: other times, another unit, symbol, interval or order, or duplicate rows
+   */
   | 'misfit'
-  /** a time or a number that cannot be right, though its shape is */
+  /** the right shape, but with a time or a number that cannot be right */
   | 'implausible'
   /** a candle that does not start on its grid */
   | 'off_grid'
@@ -69,7 +71,7 @@ export function createDeadLetters(options: {
   }
 }
 
-/** A copy: a slice of a text keeps all of it in memory, and one answer can have megabytes. */
+/** Copies the text, because a slice keeps the whole original in memory and one answer can have megabytes. */
 function beginningOf(text: string): string {
   if (text.length <= DEAD_LETTER_TEXT_LENGTH) return text
   return Buffer.from(text.slice(0, DEAD_LETTER_TEXT_LENGTH), 'utf16le').toString('utf16le')

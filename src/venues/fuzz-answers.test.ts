@@ -1,7 +1,7 @@
 /**
- * Answers of every REST reader, one of them spoiled at random, judged by a reader that knows what was sent: what was not
- * sent does not come out, what cannot be read fails the walk, and nothing is covered or called `not_provided` that was
- * sent and did not come out. TAPELINE_SEED repeats a run.
+ * Answers for every REST reader, one of them spoiled at random, judged by a reader that knows what was sent. Nothing
+ * comes out that was not sent, an unreadable answer fails the walk, and no range counts as covered or `not_provided` if
+ * something in it was sent and did not come out. TAPELINE_SEED repeats a run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,9 +26,9 @@ import { REST_LIMITS } from './rest/rest-client.ts'
 import type { HistoryRange } from './venue.ts'
 
 const WALKS = process.env.TAPELINE_SOAK === undefined ? 10 : 1_000
-/** The soak draws its own. */
+/** The soak run draws its own seeds. */
 const USUAL_SEED = process.env.TAPELINE_SOAK === undefined ? 17 : undefined
-/** Of the processor, for a walk; they take some hundredths. */
+/** CPU time limit of a walk; walks take some hundredths of a second. */
 const MAX_WALK_MS = 10_000
 
 const isDecimal = (value: unknown) => typeof value === 'string' && /^-?\d{1,40}(\.\d{1,40})?$/.test(value)
@@ -40,7 +40,7 @@ const isAmount = (value: unknown) =>
 const isObject = (row: unknown): row is Record<string, unknown> =>
   typeof row === 'object' && row !== null && !Array.isArray(row)
 
-/** What a row says, as one text; undefined where it says nothing that can be believed. */
+/** The content of a row as one string; undefined if it has nothing that can be believed. */
 type Facts = (row: unknown) => string | undefined
 type Told = (observation: DataObservation) => string
 
@@ -181,7 +181,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The list in an answer: the whole of it, or its one member that should be a list. */
+/** The list in an answer: the answer itself, or its one member that should be a list. */
 function rowsIn(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (!isObject(value)) return undefined
@@ -189,7 +189,7 @@ function rowsIn(value: unknown): unknown[] | undefined {
   return undefined
 }
 
-/** One walk in which the answer of that number is spoiled. */
+/** Runs one walk in which the answer with this number is spoiled. */
 async function walk(about: Case, spoiltAt: number, spoil: (text: string) => string) {
   const judge = JUDGES[about.name]
   assert.ok(judge)
@@ -209,7 +209,7 @@ async function walk(about: Case, spoiltAt: number, spoil: (text: string) => stri
     }
     text = spoil(JSON.stringify(value))
     const spoilt = parsed(text)
-    // What is no JSON, or too much of it, is requested again.
+    // A text that is not JSON, or is too large, is requested again.
     const isTooMuch = hasTooManyValues(Buffer.from(text)) || text.length > REST_LIMITS.maxAnswerBytes
     if (found === undefined || spoilt === undefined || isTooMuch) return new RawText(text)
     const rows = rowsIn(spoilt)

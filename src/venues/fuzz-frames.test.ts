@@ -1,6 +1,6 @@
 /**
- * Recorded frames of every reader, spoiled at random, on their way to the samplers: nothing throws, nothing holds the
- * thread, nothing grows without bound, and what is impossible is not believed. TAPELINE_SEED repeats a run.
+ * Recorded frames of every reader, spoiled at random, on their way to the samplers: nothing throws, nothing blocks the
+ * thread, nothing grows without bound, and nothing impossible is believed. TAPELINE_SEED repeats a run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -37,7 +37,7 @@ import { createReferenceReader, USUAL_TOPICS } from './polymarket/reference-feed
 import type { VenueDescription } from './venue.ts'
 
 const SPOILED = process.env.TAPELINE_SOAK === undefined ? 150 : 50_000
-/** Of the processor, for one frame; the largest ones here take a hundredth. */
+/** CPU time limit of one frame; the largest ones here take a hundredth of a second. */
 const MAX_FRAME_MS = 1_000
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024
 
@@ -45,7 +45,7 @@ interface Reader {
   readonly folder: string
   readonly files: RegExp
   readonly describe: VenueDescription
-  /** `names`: whose instruments are whose; left out: all are BTC. */
+  /** `names` maps instruments to symbols; if omitted, all of them are BTC. */
   open(texts: readonly string[], names?: Pick<SymbolMap, 'fromVenue'>): FrameProtocol
 }
 
@@ -103,7 +103,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-/** A line is a frame, or has one as `msg` or `raw`; a whole file is one, or an object of them. */
+/** A line is a frame or contains one as `msg` or `raw`; a whole file is one frame or an object of frames. */
 function framesOf({ folder, files }: Reader): string[] {
   return fixtureFiles(folder)
     .filter((file) => files.test(file))
@@ -120,7 +120,7 @@ function framesOf({ folder, files }: Reader): string[] {
     })
 }
 
-/** The newest time in a frame, in any of the forms that venues have. */
+/** The newest time in a frame, in any of the forms that venues use. */
 function timeIn(text: string): number | undefined {
   const millis = [...text.matchAll(/(?<=[:\s"])1[4-9]\d{11}(?![\d.a-f])/g)].map(([found]) => Number(found))
   const seconds = [...text.matchAll(/"ts":\s*(1[4-9]\d{8})(?!\d)/g)].map(([, found]) => Number(found) * 1_000)
@@ -129,7 +129,7 @@ function timeIn(text: string): number | undefined {
   return Number.isFinite(newest) ? newest : undefined
 }
 
-/** A reader as a socket has it, and what is done with its observations. */
+/** A reader as a socket uses it, and everything that happens to its observations. */
 function openPipeline(reader: Reader, texts: readonly string[], names?: Pick<SymbolMap, 'fromVenue'>) {
   const protocol = reader.open(texts, names)
   const channels = allChannels(reader.describe)

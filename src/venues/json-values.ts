@@ -1,17 +1,17 @@
 /**
- * How much a text of a venue becomes when it is read: 16 MiB of `{},{},…` are six million objects, which no recorder's
- * heap holds. Counted without parsing, so that such a text is refused before any object exists.
+ * Estimates how many values a venue's text would parse into: 16 MiB of `{},{},…` are six million objects, more than a
+ * recorder's heap can hold. The count needs no parsing, so such a text is refused before any object exists.
  */
 const COMMA = 0x2c
 const OPEN = 0x7b
 const OPEN_LIST = 0x5b
 
-/** Ten times what the longest answers and frames have. */
+/** Ten times the number of values in the longest answers and frames. */
 export const MAX_JSON_VALUES = 500_000
-/** Shorter texts cannot have more. */
+/** A shorter text cannot contain more values than that. */
 const MIN_BYTES = MAX_JSON_VALUES
 
-/** Values in a piece of JSON, at most; those inside of texts count too. */
+/** Upper bound of the values in a piece of JSON; separators inside strings are counted too. */
 export function countValues(bytes: Uint8Array): number {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -1,4 +1,4 @@
-/** Every venue, one line each. They start in this order. */
+/** Every venue, one line each. Recording starts in this order. */
 
 import { binanceFuturesPlan } from './binance-futures/plan.ts'
 import { createBinanceFutures } from './binance-futures/venue.ts'
@@ -18,7 +18,7 @@ import type { Venue, VenueDependencies } from './venue.ts'
 export interface VenueEntry {
   readonly create: (dependencies: VenueDependencies) => Venue
   readonly plan: RecordingPlan
-  /** The sandbox part that simulates it; null where there is none, and it is recorded in the live environment only. */
+  /** The sandbox part that simulates the venue; null for a venue that is recorded in the live environment only. */
   readonly sandbox: SandboxRole | null
 }
 

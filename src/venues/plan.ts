@@ -1,6 +1,6 @@
 /**
- * What is recorded of a venue, as data: which series it feeds, where the candles of a second come from, and which
- * steps the first backfill takes, the most requested first. A venue's plan is in its folder; the recorders read it.
+ * What is recorded of a venue, as data: which series it feeds, where its one-second candles come from, and the steps of
+ * the first backfill, the most requested first. Each venue's plan is in its folder; the recorders read it.
  */
 import type { Dataset, FeedInterval } from '../core/feed.ts'
 import type { CandleInterval } from '../core/interval.ts'
@@ -16,17 +16,17 @@ export type RecordingPlan = ExchangePlan | PredictionPlan | OraclePlan
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** The first backfill reaches back so far, where the venue does. */
+/** The first backfill reaches back this far, if the venue's history does. */
 export const MAX_FIRST_FILL_DAYS = 31
 export const MONTH_MS = MAX_FIRST_FILL_DAYS * DAY_MS
 
-/** Rolled up from candles of a minute. */
+/** Rolled up from one-minute candles. */
 export const COARSE_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
 
 export type BackfillStep =
   | { readonly kind: 'funding'; readonly backMs: number; readonly chunkMs: number }
   | { readonly kind: 'open_interest'; readonly backMs: number; readonly chunkMs: number }
-  /** Aggregate trades, for the counts of flow. */
+  /** Aggregate trades, for the counts in flow. */
   | { readonly kind: 'counts'; readonly backMs: number; readonly chunkMs: number }
   | {
       readonly kind: 'candles'
@@ -34,11 +34,11 @@ export type BackfillStep =
       readonly rollUp: readonly CandleInterval[]
       readonly withFlow: boolean
       readonly backMs: number
-      /** The newest part of this length belongs to another step: this one is for longer requests. */
+      /** The newest part, of this length, is left to another step. */
       readonly skipMs: number
       readonly chunkMs: number
     }
-  /** Candles of a second, only where the recording had begun: to fill a gap, not the past. */
+  /** One-second candles, only from the time when the recording began: this step fills gaps, not the time before. */
   | { readonly kind: 'seconds'; readonly backMs: number; readonly chunkMs: number }
 
 export interface ExchangePlan {
@@ -51,19 +51,22 @@ export interface ExchangePlan {
   readonly hasSnapshots: boolean
   readonly hasLiquidations: boolean
   readonly hasFunding: boolean
-  /** `requested`: from the venue's statistics, on their grid. `streamed`: from its stream. */
+  /** `requested`: from the venue's statistics, on their time grid. `streamed`: from its stream. */
   readonly openInterest: 'requested' | 'streamed' | 'none'
-  /** Its candles count their trades. */
+  /** Whether the venue's candles have a trade count. */
   readonly hasTradeCounts: boolean
-  /** It publishes a flat candle for a time without trades; otherwise it leaves it out, or publishes it later. */
+  /**
+   * Whether the venue publishes a flat candle for a time without trades; otherwise it leaves it out or publishes it
+   * later.
+   */
   readonly hasQuietCandles: boolean
-  /** Candles are served with the share that takers bought. */
+  /** Whether candles are served with the share that takers bought. */
   readonly hasTakerBuyRatio: boolean
-  /** An aggregate trade holds the fills of a moment, so one may span the end of a minute. */
+  /** An aggregate trade contains the fills of a moment, so it may span the end of a minute. */
   readonly aggregatesSpanMinutes: boolean
-  /** A minute is requested so long after its end. */
+  /** A minute is requested this long after its end. */
   readonly closeAfterMs: number
-  /** Trades may come so late; then a minute that lacks some has a gap. */
+  /** How late trades may arrive; after that, a minute that still lacks trades has a gap. */
   readonly lateTradesMs: number
   readonly backfill: readonly BackfillStep[]
 }
@@ -74,30 +77,30 @@ export interface PredictionPlan {
   readonly source: 'predmkt_a' | 'predmkt_b'
   readonly topics: readonly Topic[]
   readonly volume: VolumeUnit
-  /** Up/Down markets have a book per token, yes/no contracts one book. */
+  /** Up/Down markets have one order book per token; yes/no contracts have a single one. */
   readonly hasTokens: boolean
   readonly hasOpenInterest: boolean
-  /** Durations whose windows follow each other without a pause: there is always one that runs. */
+  /** Durations whose windows follow each other without a pause, so that one is always running. */
   readonly endless: readonly MarketType[]
-  /** By then it is known whether the books of an instant were right. */
+  /** After this time it is known whether the order books of an instant were right. */
   readonly booksFinalAfterMs: number
-  /** Candles that are still open are published so often. */
+  /** How often candles that are still open are published. */
   readonly publishEveryMs: number
-  /** A market is traded so long before its window. */
+  /** How long before its window a market is already traded. */
   readonly tradesBeforeMs: number
-  /** It is followed, and its trades are streamed, from so long before its window until so long after. */
+  /** How long before and after its window a market is followed and its trades are streamed. */
   readonly followed: { readonly beforeMs: number; readonly afterMs: number }
-  /** The price that a market of a duration settles on when the venue does not name one. */
+  /** The price that markets of each duration settle on if the venue does not name one. */
   readonly usualSettlement?: Readonly<Record<MarketType, SettlementPrice>>
 }
 
-/** Its candles follow from its answers and the heartbeat in the venue's description. */
+/** Candles are derived from the oracle's answers and the heartbeat in the venue's description. */
 export interface OraclePlan {
   readonly kind: 'oracle'
   readonly source: Source
 }
 
-/** An exchange of which only candles are recorded; a plan adds what else there is. */
+/** An exchange of which only candles are recorded; a plan adds whatever else the venue has. */
 export const CANDLES_ONLY = {
   kind: 'exchange',
   hasFlow: false,
@@ -115,7 +118,7 @@ export const CANDLES_ONLY = {
   lateTradesMs: 20_000,
 } as const
 
-/** A month of minutes and all that is rolled up from them. */
+/** A month of one-minute candles and everything that is rolled up from them. */
 export const minutesStep = (withFlow: boolean): BackfillStep => ({
   kind: 'candles',
   interval: '1m',
@@ -126,7 +129,7 @@ export const minutesStep = (withFlow: boolean): BackfillStep => ({
   chunkMs: DAY_MS,
 })
 
-/** A month of candles of one length, as the venue has them, and what is rolled up from them. */
+/** A month of the venue's own candles of one interval, and what is rolled up from them. */
 export const candlesStep = (
   interval: CandleInterval,
   rollUp: readonly CandleInterval[] = [],
@@ -142,8 +145,8 @@ export const candlesStep = (
 })
 
 /**
- * The plan with a first backfill that reaches back so many days at most, and not to where one of its series is deleted
- * again: it would be requested at every start.
+ * Limits the first backfill to `days`, and further where retention deletes one of its series sooner, because deleted
+ * rows would be requested again at every start.
  */
 export function withinDays<P extends RecordingPlan>(
   plan: P,
@@ -156,7 +159,7 @@ export function withinDays<P extends RecordingPlan>(
     const kept = filledBy(step).map(({ dataset, interval }) =>
       keptDays(retention, { dataset, interval, source: plan.source }),
     )
-    // A step begins with a whole day.
+    // One day less than is kept, because a step begins with a whole day.
     const most = kept.flatMap((each) => (each === null ? [] : Math.max(1, each - 1)))
     return { ...step, backMs: Math.min(step.backMs, Math.min(wanted, ...most) * DAY_MS) }
   })

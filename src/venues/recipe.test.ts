@@ -22,7 +22,7 @@ afterEach(endAll)
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-// list.ts: the line.
+// The line in list.ts.
 const line: VenueEntry = { create: createToy, plan: toyPlan, sandbox: null }
 
 test('a toy venue made after the recipe streams, answers and is checked like the others', async () => {

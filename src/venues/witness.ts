@@ -1,10 +1,12 @@
-/** Is a silent channel broken, or is the market quiet? The witness has newer data than the channel, or it does not. */
+/**
+ * Distinguishes a broken channel from a quiet market: a channel is broken if the witness has newer data than it sent.
+ */
 import type { DataObservation } from './observation.ts'
 import type { Witness } from './venue.ts'
 
 /**
- * True when the venue has data that the channel did not send: the silence is a fault. `slackMs` is how much newer
- * a time must be, for channels that only carry times: a message may be on its way.
+ * True when the venue has data that the channel did not send, so that its silence is a fault. Where a channel carries
+ * only times, the witness must be newer by `slackMs`, because a message may still be on its way.
  */
 export function knowsMore(witness: Witness, last: DataObservation | undefined, slackMs: number): boolean {
   const { newestMs, newestId } = witness
@@ -26,8 +28,8 @@ export function knowsMore(witness: Witness, last: DataObservation | undefined, s
 }
 
 /**
- * Whether the witness is older than what the channel has sent: an answer of an earlier time says nothing about the
- * silence. Of the other kinds the venue's own answers prove later on that nothing is missing.
+ * Whether the witness is older than what the channel has sent; such an answer says nothing about the silence. Other
+ * kinds are not checked, because the venue's later answers prove that nothing is missing.
  */
 export function isOutdated({ newestMs, newestId }: Witness, last: DataObservation | undefined): boolean {
   if (last?.kind === 'best_bid_ask' && newestId !== null && last.updateId !== null)

@@ -5,14 +5,14 @@ import type { Poster, PostResult } from './poster.ts'
 import { readRetryAfter } from './schedule.ts'
 import { createWebhookSigner, type WebhookSigner } from './sign.ts'
 
-/** One attempt to deliver events: the signed request and what the response means. */
+/** One attempt to deliver events: the result of the signed request. */
 export interface DeliveryAttempt extends Omit<JobAttempt, 'job'> {
   readonly delivered: boolean
   readonly retryAfterMs: number | undefined
 }
 
 export interface DeliveryBody {
-  /** The id of the delivery; of the first one in a batch. */
+  /** The id of the delivery; for a batch, of the first one in it. */
   readonly id: string
   /** The kind of the event, or `batch`. */
   readonly kind: string
@@ -21,7 +21,7 @@ export interface DeliveryBody {
 
 export const BATCH_EVENTS = 100
 
-/** A single event is the body itself; a batch is an array, also with one event in it. */
+/** A single event is the body itself. A batch is an array, even with only one event. */
 export function deliveryBody(jobs: readonly Job[], batch: boolean): DeliveryBody {
   const [first] = jobs
   if (first === undefined) throw new RangeError('no job given')
@@ -73,7 +73,7 @@ export async function deliver(
   }
 }
 
-/** An attempt that ended before anything was sent: the target is no longer allowed, for example. */
+/** An attempt that ended before anything was sent, for example because the target is no longer allowed. */
 export function notSent(error: unknown, atMs: number): DeliveryAttempt {
   return {
     delivered: false,

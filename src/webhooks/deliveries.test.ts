@@ -1,4 +1,4 @@
-/** One delivery in full, and that one again. */
+/** One delivery in full, and its redelivery. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'

@@ -4,7 +4,7 @@ import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
 import { ownSubscription } from './find-subscriptions.ts'
 
-/** Single deliveries of a subscription: what was sent, what came back, and sending it again. */
+/** Single deliveries of a subscription: what was sent, what was received, and redelivery. */
 export interface Deliveries {
   find(accountId: string, subscriptionId: string, deliveryId: string): Promise<FullDelivery>
   /** A finished delivery is repeated as a new one with the same event; a pending one is tried at once. */
@@ -14,12 +14,12 @@ export interface Deliveries {
 export interface FullDelivery extends DeliveryRecord {
   readonly request: {
     readonly url: string
-    /** As sent with the last attempt; none before the first. */
+    /** As sent with the last attempt; empty before the first. */
     readonly headers: readonly HeaderField[]
-    /** The event as it was sent (in a batch: its element of the array); null when the log no longer has it. */
+    /** The event as it was sent (in a batch, its element of the array); null if the log no longer has it. */
     readonly body: { readonly text: string; readonly bytes: number; readonly truncated: boolean } | null
   }
-  /** Of the last attempt; null when there was no response. */
+  /** The response to the last attempt; null if there was none. */
   readonly response: { readonly headers: readonly HeaderField[]; readonly body: string | null } | null
 }
 
@@ -40,7 +40,7 @@ const SHOWN_BODY_CHARACTERS = 65_536
 export function createDeliveries(deps: {
   store: JobsStore
   events: Pick<EventStore, 'byId'>
-  /** Jobs are due for it. */
+  /** Called when jobs of the subscription are due. */
   onDue: (subscriptionId: string) => void
 }): Deliveries {
   const { store, events } = deps
@@ -97,7 +97,7 @@ function shownBody(text: string) {
   return { text: shown, bytes: Buffer.byteLength(text), truncated }
 }
 
-/** Parses header lines, with or without a status line before them; the last may be cut off. */
+/** Parses header lines, with or without a status line before them; the last line may be cut off. */
 function headersOf(head: string | null): HeaderField[] {
   return (head ?? '').split('\r\n').flatMap((line) => {
     const colon = line.indexOf(':')

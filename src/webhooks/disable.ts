@@ -1,8 +1,8 @@
 import type { ReceiverHealth } from '../store/jobs.ts'
 
 /**
- * When a subscription is switched off by the service, and why. The reason is shown to its owner, who switches
- * it on again with PATCH; one whose key has ended then belongs to the key that does so.
+ * When and why the service disables a subscription. The reason is shown to its owner, who enables it again with PATCH.
+ * If the key of the subscription has ended, it then belongs to the key that enables it.
  */
 export const DISABLE_REASONS = {
   gone: 'The receiver answered 410 Gone.',
@@ -16,7 +16,7 @@ export type DisableReason = keyof typeof DISABLE_REASONS
 export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
 const GONE_STATUS = 410
 
-/** @param failingSinceMs the first failure since the last success; null when the last attempt succeeded */
+/** @param failingSinceMs the first failure since the last success; null if the last attempt succeeded */
 export function disableReason(
   failure: { status: number | null; atMs: number },
   failingSinceMs: number | null,
@@ -31,7 +31,7 @@ export function pausedTooLong(nowMs: number, sinceMs: number): DisableReason | u
   return nowMs - sinceMs >= FAILING_LIMIT_MS ? 'paused' : undefined
 }
 
-/** As it is noted: for the time without a success only where no other worker had one. */
+/** In the form in which it is written. Disabling for time without a success applies only if no other worker had one. */
 export function disabling(
   reason: DisableReason | undefined,
   atMs: number,

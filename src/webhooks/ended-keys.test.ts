@@ -1,4 +1,4 @@
-/** A webhook lives as long as the key that made it, or the one that took that key's place. */
+/** A webhook lives as long as the key that created it, or the key that took its place. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startReceiver } from '../../test/fakes/receiver.ts'
@@ -51,7 +51,7 @@ test('a delivery that starts after the revocation is not sent, whichever part ha
   const { id } = await subscribe()
   const before = receiver.received.length
   await rig.accounts.revokeKey(owner.keyId)
-  // As the watch of the store does, which may be late on a busy machine: until then a key counts as it was read.
+  // The store's watch would do this, but may be late on a busy machine; until then the cached key counts.
   rig.webhooks.accountsChanged([owner.accountId])
   await rig.emitBlocks(3)
   await until('ended', async () => {
@@ -120,7 +120,7 @@ test('one that was handed to a good key while the end of the old one was being n
   const update = rig.jobs.updateSubscription
   let ends = 0
   t.mock.method(rig.jobs, 'updateSubscription', async (...args: Parameters<typeof update>) => {
-    // Between the check and the write.
+    // Happens between the check and the write.
     if (args[1].disabledReason === 'key_revoked' && ends++ === 0) await update(id, { keyId: record.id })
     return update(...args)
   })

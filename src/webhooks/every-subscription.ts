@@ -1,9 +1,9 @@
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
-/** A page is read in one round trip and takes some milliseconds of this thread: others get their turn in between. */
+/** A page takes one round trip and a few milliseconds of this thread; other work runs in between. */
 const PAGE = { limit: 200, maxChars: 256 * 1024 }
 
-/** All of them, a page at a time: with their addresses they would not fit in memory. */
+/** All subscriptions, a page at a time, because with their addresses they would not fit in memory. */
 export async function* everySubscription(
   store: Pick<JobsStore, 'subscriptionPage'>,
 ): AsyncGenerator<SubscriptionRecord> {

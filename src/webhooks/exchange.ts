@@ -3,17 +3,17 @@ import type { Client, Dispatcher } from 'undici'
 import { TargetError } from './guard.ts'
 import { MAX_RESPONSE_BODY_BYTES, type ResponseBytes, ResponseError } from './response-bytes.ts'
 
-/** An undici client: one connection, opened when it is needed, that carries one exchange at a time. */
+/** An undici client with one connection, which is opened on demand and carries one exchange at a time. */
 export interface ReceiverConnection {
   readonly client: Client
   socket: Socket | undefined
   bytes: ResponseBytes | undefined
-  /** Complete exchanges on the present socket. */
+  /** Completed exchanges on the current socket. */
   exchanges: number
 }
 
 interface ResponseHead {
-  /** The beginning of the head: the status line and what follows it. */
+  /** The beginning of the head: the status line and the headers after it. */
   readonly text: string
   readonly status: number
   readonly retryAfter: string | undefined
@@ -23,13 +23,13 @@ export type ExchangeResult =
   | {
       readonly kind: 'answered'
       readonly head: ResponseHead
-      /** The beginning of the body; null without one. */
+      /** The beginning of the body; null if there is none. */
       readonly body: string | null
-      /** Read to its end, so that the connection can be used again. */
+      /** Whether the body was read to its end, so that the connection can be reused. */
       readonly isComplete: boolean
     }
   | { readonly kind: 'failed'; readonly error: string }
-  /** The receiver closed an idle connection before it answered anything: the request may be sent again. */
+  /** The receiver closed an idle connection before it answered anything, so the request may be sent again. */
   | { readonly kind: 'stale' }
 
 export interface Exchange {
@@ -40,7 +40,9 @@ export interface Exchange {
 const STORED_BODY_BYTES = 1_024
 const STORED_HEAD_CHARACTERS = 1_024
 
-/** Sends one request; `onResult` is called once. The status counts, whatever goes wrong with the body after it. */
+/**
+ * Sends one request and calls `onResult` once. The status counts even if something goes wrong with the body after it.
+ */
 export function startExchange(
   connection: ReceiverConnection,
   request: Dispatcher.DispatchOptions,
@@ -109,7 +111,7 @@ function isStale({ exchanges, bytes }: ReceiverConnection, error: NodeJS.ErrnoEx
 
 /** What the owner of the webhook reads about an exchange that failed. */
 function errorText(error: NodeJS.ErrnoException): string {
-  // Several addresses were tried: the first failure represents all.
+  // If several addresses were tried, the first failure stands for all.
   const inner = error.cause instanceof AggregateError ? error.cause : error
   const first: NodeJS.ErrnoException = inner instanceof AggregateError ? inner.errors[0] : inner
   if (first instanceof TargetError) return `target refused: ${first.message}`
@@ -122,6 +124,6 @@ function errorText(error: NodeJS.ErrnoException): string {
   if (first.name === 'HTTPParserError' || (code === 'UND_ERR_SOCKET' && first.message.startsWith('bad '))) {
     return 'not understood: the answer is not HTTP/1.1'
   }
-  // A closed connection has no code of its own in undici.
+  // undici has no specific code for a closed connection.
   return `connection failed: ${code.startsWith('UND_ERR') ? 'ECONNRESET' : code}`
 }

@@ -26,7 +26,7 @@ after(async () => {
 
 const of = async (kind: EventKind) => (await expected()).find((one) => one.kind === kind)
 
-/** So many a second over some seconds, up to now. */
+/** Writes this many events per second over some seconds, up to now. */
 async function write(
   kind: EventKind,
   { perSecond, seconds, until = NOW }: { perSecond: number; seconds: number; until?: number },

@@ -6,27 +6,30 @@ import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
 import { CREDITS_PER_EVENT } from './credits.ts'
 
-/** How many events of a kind to expect per day, and what their delivery costs. */
+/** How many events of a kind to expect per day, and what delivering them costs. */
 export interface ExpectedKind {
   readonly kind: EventKind
-  /** Of the whole chain; null where that is not known. */
+  /** For the whole chain; null if unknown. */
   readonly eventsPerDay: number | null
   readonly creditsPerDay: number | null
-  /** `measured` from the event log, `declared` from the network's block rate, `addresses`: the addresses decide. */
+  /**
+   * `measured` from the event log, `declared` from the network's block rate, `addresses` if it depends on the
+   * addresses.
+   */
   readonly basis: 'measured' | 'declared' | 'addresses' | 'unknown'
 }
 
-/** How long a measurement is reused: the rates of a chain change slowly, and every form requests them. */
+/** How long a measurement is reused, because the rates of a chain change slowly and every form requests them. */
 const FRESH_MS = 30_000
 const MEASURED_MS = 60_000
 /** A shorter log is not representative. */
 const MIN_MEASURED_MS = 10_000
-/** A longer pause is an outage, during which nothing was counted. */
+/** A longer pause counts as an outage, during which no events were logged. */
 const MAX_PAUSE_MS = 2_000
 const MAX_EVENTS = 10_000
 const EVENTS_PER_READ = 1_000
 const SIGNIFICANT_DIGITS = 3
-/** Logged only for watched addresses: the log has no figures for those of a new webhook. */
+/** Its rate depends on the addresses that a webhook selects, so a figure for the whole chain would not help. */
 const OF_ADDRESSES: EventKind = 'utxos_changed'
 
 export function createExpectedEvents(deps: {
@@ -41,7 +44,7 @@ export function createExpectedEvents(deps: {
     const { newestSeq, oldestSeq } = await events.bounds()
     const since = await events.seqBefore(nowMs - MEASURED_MS)
     let afterSeq = Math.max(since, newestSeq - MAX_EVENTS, oldestSeq - 1)
-    // A log that began later than that, or holds more than are counted, is measured from its first event on.
+    // If the log begins later or holds more events than are counted, the measurement starts with its first event.
     let lastMs = afterSeq === since && since >= oldestSeq ? nowMs - MEASURED_MS : undefined
     let spanMs = 0
     const pass = (toMs: number) => {
@@ -50,7 +53,7 @@ export function createExpectedEvents(deps: {
     }
     const counts = new Map<string, number>()
     for (let more = true; more; ) {
-      // An embedded log is read in this thread.
+      // An embedded log is read on this thread.
       await nextTurn()
       const page = await events.after({ afterSeq, untilSeq: newestSeq, limit: EVENTS_PER_READ })
       for (const { kind, createdAtMs } of page.events) {

@@ -2,16 +2,16 @@ import { ApiError } from '../core/errors.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
-/** Per page, unless a single subscription has more: about 1.4 MB of text. */
+/** Limit per page, unless a single subscription has more; about 1.4 MB of text. */
 export const MAX_PAGE_ADDRESSES = 10_000
 
 export interface SubscriptionPage {
   readonly records: readonly SubscriptionRecord[]
-  /** The next page starts after this; undefined on the last. */
+  /** The next page starts after this place; undefined on the last page. */
   readonly next: SubscriptionPlace | undefined
 }
 
-/** The subscriptions of an account after a place, read one by one: other work gets its turn in between. */
+/** The subscriptions of an account after a place. They are read one by one, so that other work can run in between. */
 export async function subscriptionPage(
   store: Pick<JobsStore, 'subscriptionPlaces' | 'getSubscription'>,
   accountId: string,
@@ -28,14 +28,14 @@ export async function subscriptionPage(
     const record = await store.getSubscription(place.id)
     addresses += record?.addresses.length ?? 0
     if (addresses > MAX_PAGE_ADDRESSES && records.length > 0) return { records, next: last }
-    // It may have been removed in the meantime.
+    // The subscription may have been removed in the meantime.
     if (record !== undefined) records.push(record)
     last = place
   }
   return { records, next: places.length > limit ? last : undefined }
 }
 
-/** A subscription of another account counts as unknown. */
+/** A subscription of another account is reported as not found. */
 export async function ownSubscription(
   store: Pick<JobsStore, 'getSubscription'>,
   accountId: string,

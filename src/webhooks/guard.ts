@@ -2,16 +2,16 @@ import { isIP, type LookupFunction } from 'node:net'
 import { classifyAddress } from './public-address.ts'
 
 /**
- * Where a webhook may go. A target passes twice:
+ * Decides where a webhook may be sent. A target is checked twice:
  *
  *   at creation   text ──▶ form (scheme, userinfo, port, host) ──▶ every address its name has
  *   at delivery   the same form again ──▶ `lookup` of the connection itself: the address that was checked
  *                 is the address that is connected to, so a name that changes in between gains nothing
  *
- * Redirects are not followed at all, so that nothing is reached that was not checked.
+ * Redirects are never followed, so that nothing unchecked can be reached.
  */
 export interface GuardOptions {
-  /** Private and loopback targets are allowed, and plain http there. */
+  /** Private and loopback targets are allowed, including plain http to them. */
   readonly allowPrivate: boolean
   readonly resolve: Resolve
 }
@@ -20,11 +20,11 @@ export interface GuardOptions {
 export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface Guard {
-  /** The form alone; throws TargetError. */
+  /** Checks the form alone; throws TargetError. */
   checkForm(text: string): URL
-  /** The form and every address that the name has now; throws TargetError. */
+  /** Checks the form and every address that the name has now; throws TargetError. */
   check(text: string): Promise<URL>
-  /** For the connection: resolves, checks, and gives the checked addresses only. */
+  /** For the connection: resolves the name, checks its addresses and returns only checked ones. */
   lookup(protocol: string): LookupFunction
 }
 
@@ -35,7 +35,7 @@ export class TargetError extends Error {
 const MAX_URL = 2_048
 const MAX_HOST = 253
 const FIRST_FREE_PORT = 1_024
-/** Names that mean this machine or this network by convention, whatever a resolver says. */
+/** Names that by convention mean this machine or this network, whatever a resolver says. */
 const LOCAL_NAMES =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|onion|test|invalid)$/
 
@@ -44,7 +44,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   function checkForm(text: string): URL {
     if (text.length > MAX_URL) throw new TargetError(`url is longer than ${MAX_URL} characters`)
-    // URL parsers disagree about these characters, and could read another host than we do.
+    // URL parsers disagree about these characters and could read another host than we do.
     if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
       throw new TargetError('url has blanks, control characters or backslashes')
     if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
@@ -76,7 +76,9 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  /** The addresses of a name are not shown: they would tell strangers what names mean in our network. */
+  /**
+   * Messages never show the addresses of a name, because they would reveal to strangers what names mean in our network.
+   */
   function checkAddress(address: string, protocol: string, isOfName = false): void {
     const kind = classifyAddress(address)
     const isRefused = kind === 'refused' || (kind === 'private' && !allowPrivate)
@@ -120,7 +122,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 }
 
-/** The host as a resolver expects it: no brackets, no trailing dot. */
+/** The host in the form that a resolver expects: no brackets, no trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }

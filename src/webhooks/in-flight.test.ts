@@ -1,4 +1,4 @@
-/** Proves that slow receivers never take the slots of quick ones, and that each gets a first slot. */
+/** Proves that slow receivers never take the slots of quick ones, and that every receiver gets a first slot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'

@@ -1,7 +1,7 @@
 import { type ReceiverQueue, SLOW_ANSWER_MS, slotsOf } from './receiver-queue.ts'
 
 /**
- * The attempts under way and who may begin another one. Quick and slow receivers are counted apart, so that many
+ * The attempts in flight, and who may start another one. Quick and slow receivers are counted separately, so that many
  * slow ones together cannot take all the room:
  *
  *   quick ──not answered within SLOW_ANSWER_MS──▶ old: its receiver is slow from now on
@@ -13,14 +13,14 @@ export interface ActiveAttempt {
   readonly queue: ReceiverQueue
   readonly startedMs: number
   readonly slow: boolean
-  /** Started as a quick one and not answered in time: counted in the total only. */
+  /** Started as a quick attempt and was not answered in time; it counts only towards the total. */
   old: boolean
 }
 
 const MAX_QUICK = 1_000
 const CROWDED = 500
 const MAX_SLOW = 500
-/** Quick ones that became old hold their sockets until their time is over. */
+/** Quick attempts that became old keep their sockets until they time out. */
 const MAX_TOTAL = 3_000
 
 export class InFlight {
@@ -34,7 +34,7 @@ export class InFlight {
     return this.#attempts.size
   }
 
-  /** Whether the queue may start an attempt now; if not, it is starved where others are the reason. */
+  /** Whether the queue may start an attempt now. If other queues are the reason why not, it becomes starved. */
   hasRoom(queue: ReceiverQueue): boolean {
     const isCrowded = this.#quick >= CROWDED
     if (queue.inFlight >= slotsOf(queue, isCrowded)) {
@@ -42,7 +42,7 @@ export class InFlight {
       return false
     }
     const hasOwnRoom = queue.slow ? this.#slow < MAX_SLOW : this.#quick < MAX_QUICK
-    // Everybody gets the first slot: it shows whether a receiver is slow.
+    // Every queue gets a first slot, because it shows whether the receiver is slow.
     if ((hasOwnRoom || queue.inFlight === 0) && this.#attempts.size < MAX_TOTAL) return true
     this.#starved.add(queue)
     return false
@@ -64,7 +64,7 @@ export class InFlight {
     else if (!attempt.old) this.#quick--
   }
 
-  /** An attempt that becomes old shows that its receiver is slow, long before its time is over. */
+  /** An attempt that becomes old shows that its receiver is slow, long before it times out. */
   markOld(nowMs: number): void {
     for (const attempt of this.#attempts) {
       if (attempt.startedMs > nowMs - SLOW_ANSWER_MS) break

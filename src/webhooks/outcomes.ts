@@ -9,7 +9,7 @@ export interface AttemptOutcomes {
   readonly health: ReceiverHealth
   /** The first failure since the last success; null after a success. */
   readonly failingSinceMs: number | null
-  /** Why the subscription is switched off with it. */
+  /** Why the subscription is disabled as a result. */
   readonly disable: DisableReason | undefined
 }
 
@@ -32,7 +32,7 @@ export function outcomesOf(
   }
   const failingSinceMs = before.failingSinceMs ?? atMs
   const disable = disableReason({ status, atMs }, failingSinceMs)
-  // What was sent together is retried together.
+  // Jobs that were sent together are retried together.
   const jitter = random()
   return {
     outcomes: jobs.map((job) => failureOf(job, attempt, jitter, retryDelaysMs)),
@@ -42,7 +42,7 @@ export function outcomesOf(
   }
 }
 
-/** What is pending when a subscription is disabled continues when it is enabled again. */
+/** Jobs that are pending when a subscription is disabled continue after it is enabled again. */
 function failureOf(
   job: Job,
   attempt: DeliveryAttempt,
@@ -58,12 +58,12 @@ function failureOf(
     : { kind: 'retry', delayMs, ...jobAttempt(job, attempt) }
 }
 
-/** What the store holds of an attempt. */
+/** The part of an attempt that the store keeps. */
 function jobAttempt(job: Job, { delivered: _, retryAfterMs: __, ...attempt }: DeliveryAttempt): JobAttempt {
   return { job: jobRef(job), ...attempt }
 }
 
-/** What the store needs to settle a job; the event's text is not sent back. */
+/** The part of a job that the store needs to settle it, without the event's text. */
 export function jobRef({ id, subscriptionId, claim }: Job): ClaimedJob {
   return { id, subscriptionId, claim }
 }

@@ -1,6 +1,6 @@
 /**
- * Proves that connections are reused and never mixed up, that an idle one that just closed is not a failure, and that
- * TLS is checked.
+ * Proves that connections are reused and never mixed up, that an idle connection which has just closed is not a
+ * failure, and that TLS is checked.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -24,14 +24,14 @@ async function listen(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** What a busy machine does not reach. */
+/** Not reached even on a busy machine. */
 const LONG_MS = 30_000
 /** For receivers that never answer. */
 const SHORT_MS = 300
-/** For those that answer and do not end. */
+/** For receivers that answer but never finish. */
 const ENOUGH_MS = 1_000
 
-/** A receiver that answers each request with what `answer` returns for it; undefined: never. */
+/** A receiver that answers each request with the result of `answer`; undefined means never. */
 async function setUp(
   t: TestContext,
   answer: (request: string, socket: Socket, number: number) => string | undefined,
@@ -148,7 +148,7 @@ test('silence, half an answer, an endless body and invalid HTTP', async (t) => {
   assert.match((await silent.post()).error ?? '', /no answer within 0.3 s/)
   const half = await setUp(t, () => 'HTTP/1.1 20', SHORT_MS)
   assert.match((await half.post()).error ?? '', /no answer within/)
-  // The status is the answer: what the body does afterwards changes nothing.
+  // The status is the answer; what happens to the body afterwards changes nothing.
   const dripping = await setUp(t, () => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel', ENOUGH_MS)
   assert.equal((await dripping.post()).status, 200)
   assert.equal((await dripping.post()).status, 200)

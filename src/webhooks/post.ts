@@ -4,8 +4,8 @@
  *   opening ──▶ busy ──response complete──▶ idle ──post──▶ busy …
  *                 └── broken, cut off, or not to be used again ──▶ closed
  *
- * The connection itself resolves the name, through the guard: it goes to an address that was checked, with the
- * original host for TLS and in the `Host` header. A redirect is a response like any other.
+ * The connection resolves the name through the guard, so it goes to a checked address, with the original host for TLS
+ * and in the `Host` header. A redirect is a response like any other.
  */
 import { isIP, type Socket } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
@@ -16,22 +16,22 @@ import { type Guard, hostOf } from './guard.ts'
 import type { Poster, PosterOptions, PostResult } from './poster.ts'
 import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
 
-/** From the first byte sent to the end of the response; a body that takes longer is not waited for. */
+/** From the first byte sent to the end of the response. A body that takes longer is cut off. */
 const ANSWER_LIMIT_MS = 15_000
 const MAX_IDLE_PER_HOST = 16
 const IDLE_MS = 20_000
-/** Closed this long before the receiver does it, so that no request meets a connection that is just closing. */
+/** We close an idle connection this long before the receiver would, so that no request meets a closing connection. */
 const IDLE_MARGIN_MS = 1_000
 
 interface Pool {
   readonly origin: string
   readonly connect: (callback: buildConnector.Callback) => Socket
-  /** The one that was used last is at the end and is used first. */
+  /** The most recently used connection is at the end and is used first. */
   readonly idle: ReceiverConnection[]
   readonly open: Set<ReceiverConnection>
 }
 
-/** With its second try, if there is one: both together have one limit. */
+/** Includes the second try, if there is one; both share one time limit. */
 interface RunningPost {
   readonly startedMs: number
   expire: () => void
@@ -49,7 +49,7 @@ export function createPoster(options: PosterOptions): Poster {
     const nowMs = clock.now()
     for (const post of running) {
       const leftMs = post.startedMs + limitMs - nowMs
-      // More than the limit is left where the clock was set back.
+      // More than the limit is left if the clock was set back.
       if (leftMs > 0 && leftMs <= limitMs) break
       running.delete(post)
       post.expire()
@@ -93,7 +93,7 @@ export function createPoster(options: PosterOptions): Poster {
       bodyTimeout: 0,
     })
     const connection: ReceiverConnection = { client, socket: undefined, bytes: undefined, exchanges: 0 }
-    // Idle for too long, or closed by the receiver.
+    // The connection was idle for too long or was closed by the receiver.
     client.on('disconnect', () => {
       if (pool.idle.includes(connection)) close(pool, connection)
     })
@@ -107,7 +107,7 @@ export function createPoster(options: PosterOptions): Poster {
     pool.open.delete(connection)
     if (pool.open.size === 0 && pools.get(pool.origin) === pool) pools.delete(pool.origin)
     void connection.client.destroy()
-    // A client that is still connecting leaves its socket alone.
+    // A client that is still connecting does not destroy its socket.
     connection.socket?.destroy()
   }
 
@@ -166,7 +166,7 @@ export function createPoster(options: PosterOptions): Poster {
   }
 }
 
-/** Connects to the host of a URL, at an address that the guard gave: never at one it did not check. */
+/** Connects to the host of a URL, only at addresses that the guard has checked. */
 function connectorTo(url: URL, guard: Guard): Pool['connect'] {
   const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
   const hostname = hostOf(url)
@@ -177,7 +177,7 @@ function connectorTo(url: URL, guard: Guard): Pool['connect'] {
     port: url.port,
     ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
   }
-  // It returns the socket at once, although its type does not say so.
+  // It returns the socket immediately, although its type does not say so.
   return (callback) => connect(target, callback) as unknown as Socket
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Guard } from './guard.ts'
 
-/** Sends one POST to a receiver; how, is known to `post.ts`. */
+/** Sends one POST to a receiver; `post.ts` implements it. */
 export interface Poster {
-  /** Never rejects: whatever goes wrong is a failed post. */
+  /** Never rejects: every error becomes a failed post. */
   post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<PostResult>
   close(): void
 }
@@ -13,7 +13,7 @@ export interface PostResult {
   readonly error: string | null
   readonly retryAfter: string | undefined
   readonly durationMs: number
-  /** The beginning of the response's head and body; null without them. */
+  /** The beginning of the response's head and body; null if there was none. */
   readonly responseHead: string | null
   readonly response: string | null
 }

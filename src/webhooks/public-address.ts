@@ -2,9 +2,9 @@ import { BlockList, isIP } from 'node:net'
 import { ipv6Groups } from '../kit/ip-range.ts'
 
 /**
- * Which addresses a webhook may be sent to. IPv4: everything that is not set aside. IPv6: only the global
- * unicast block, without the parts that are set aside or that carry an IPv4 address inside (a tunnel would
- * lead to an address that nobody checked).
+ * Which addresses a webhook may be sent to. For IPv4, all that are not reserved. For IPv6, only the global unicast
+ * block, without reserved parts and without addresses that embed an IPv4 address, because a tunnel would lead to an
+ * address that nobody checked.
  */
 export type AddressClass = 'public' | 'private' | 'refused'
 
@@ -18,11 +18,11 @@ const PRIVATE = ranges([
   'fc00::/7',
 ])
 
-/** Refused in every installation: nothing there is a receiver of ours. */
+/** Refused in every installation, because no legitimate receiver has such an address. */
 const REFUSED = ranges([
   '0.0.0.0/8',
   '100.100.100.200/32', // metadata service of a cloud, inside a private range
-  '168.63.129.16/32', // the same of another cloud, inside a public range
+  '168.63.129.16/32', // metadata service of another cloud, inside a public range
   '169.254.0.0/16',
   '192.0.0.0/24',
   '192.0.2.0/24',
@@ -36,7 +36,7 @@ const REFUSED = ranges([
   '224.0.0.0/4',
   '240.0.0.0/4',
   'fd00:ec2::254/128', // metadata service of a cloud, inside a private range
-  '2001::/23', // protocol assignments, Teredo and ORCHID among them
+  '2001::/23', // protocol assignments, including Teredo and ORCHID
   '2001:db8::/32',
   '2002::/16', // 6to4
   '3fff::/20',
@@ -55,7 +55,7 @@ export function classifyAddress(address: string): AddressClass {
   return 'public'
 }
 
-/** IPv4-mapped and IPv4-compatible forms, and ISATAP interface ids. Loopback `::1` is none of them. */
+/** IPv4-mapped and IPv4-compatible forms, and ISATAP interface ids. The loopback address `::1` is not one of them. */
 function carriesIpv4(address: string): boolean {
   const groups = ipv6Groups(address)
   if (groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x0200)) return true

@@ -5,32 +5,33 @@ import type { DeliveryPauseReason } from './credits.ts'
 import { BATCH_EVENTS } from './deliver.ts'
 import type { WebhookSigner } from './sign.ts'
 
-/** A claimed job, and until when (by `elapsedMs` of this process) the claim certainly holds. */
+/** A claimed job, and the time (by `elapsedMs` of this process) until which the claim certainly holds. */
 export interface BufferedJob extends Job {
   readonly claimEndsMs: number
 }
 
 /**
- * The deliveries of one subscription. Each has its own slots and its own breaker: a receiver that is slow or dead
- * fills its own queue and no other.
+ * The deliveries of one subscription. Each has its own slots and its own breaker, so a slow or dead receiver fills only
+ * its own queue.
  */
 export interface ReceiverQueue {
   readonly id: string
-  /** `record`, or that switched off where the worker has stopped. */
+  /** Equals `record`, but inactive if the worker has stopped the queue. */
   subscription: SubscriptionRecord
-  /** As it was read last. */
+  /** The subscription as last read. */
   record: SubscriptionRecord
-  /** Claimed and not yet tried. */
+  /** Jobs that were claimed but not tried yet. */
   buffer: BufferedJob[]
   inFlight: number
   claiming: boolean
-  /** The store may have more that is due. */
+  /** The store may have more jobs that are due. */
   hungry: boolean
   /**
-   * Slow receivers get fewer slots. Every receiver is slow until it has answered quickly, and again as soon as one
-   * of its attempts becomes old.
+   * Slow receivers get fewer slots. Every receiver is slow until it has answered quickly, and again as soon as one of
+   * its attempts becomes old.
    */
   slow: boolean
+  /** By `elapsedMs`. */
   pausedUntilMs: number
   pauseReason: DeliveryPauseReason | undefined
   failingSinceMs: number | null
@@ -41,7 +42,7 @@ export interface ReceiverQueue {
   readonly breaker: Breaker
 }
 
-/** The checked address and the signer, as long as neither can have changed. */
+/** The checked URL and the signer, cached as long as neither can have changed. */
 export interface DeliveryTarget {
   readonly of: SubscriptionRecord
   readonly validUntilMs: number
@@ -50,11 +51,11 @@ export interface DeliveryTarget {
 }
 
 const FAST_SLOTS = 16
-/** Claimed ahead for receivers that answer quickly, so that none of them waits for the store. */
+/** Jobs claimed ahead for receivers that answer quickly, so that they never wait for the store. */
 const FAST_AHEAD = 256
 const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
-/** How long an event of a batch waits for others. */
+/** How long an event of a batch waits for more events. */
 const BATCH_WAIT_MS = 200
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
 
@@ -78,26 +79,26 @@ export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clo
   }
 }
 
-/** How many jobs to claim now; 0 while there are enough in the buffer. */
+/** How many jobs to claim now; 0 if the buffer holds enough. */
 export function claimNow(queue: ReceiverQueue): number {
   if (queue.subscription.batch) return Math.max(0, BATCH_EVENTS - queue.buffer.length)
   const size = queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
   return queue.buffer.length < size / 2 ? size : 0
 }
 
-/** When many attempts are in flight, queues waiting for their first slots come before the others' next. */
+/** When many attempts are in flight, the first slots of waiting queues come before further slots of the others. */
 export function slotsOf(queue: ReceiverQueue, isCrowded: boolean): number {
   if (queue.subscription.batch) return 1
   return queue.slow || isCrowded ? SLOW_SLOTS : FAST_SLOTS
 }
 
-/** How long an incomplete batch still waits; 0 when the buffer is to be sent now. */
+/** How much longer an incomplete batch waits; 0 if the buffer is to be sent now. */
 export function batchWaitMs(queue: ReceiverQueue, nowMs: number): number {
   const { subscription, buffer } = queue
   if (!subscription.batch || buffer.length >= BATCH_EVENTS) return 0
   queue.batchDueMs ??= nowMs + BATCH_WAIT_MS
   const leftMs = queue.batchDueMs - nowMs
-  // A clock that was set back must not hold them for as long.
+  // If the clock was set back, the batch must not wait that much longer.
   return leftMs > BATCH_WAIT_MS ? 0 : Math.max(0, leftMs)
 }
 

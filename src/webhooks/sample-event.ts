@@ -4,7 +4,7 @@ import type { EventKind } from '../events/kinds.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { EventText, SubscriptionRecord } from '../store/jobs.ts'
 
-/** A made-up event of the subscription's first kind: its number is 0 and its id begins `evt_test`. */
+/** A made-up event of the subscription's first kind. Its sequence number is 0 and its id begins with `evt_test`. */
 export function sampleEvent(
   subscription: Pick<SubscriptionRecord, 'kinds' | 'addresses'>,
   network: Network,

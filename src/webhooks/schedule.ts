@@ -1,4 +1,4 @@
-/** The retry schedule: when a failed delivery is tried again. Every delay is spread by the jitter. */
+/** The retry schedule: when a failed delivery is tried again. Jitter spreads every delay. */
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -16,11 +16,11 @@ const JITTER = 0.2
 export const MAX_RETRY_AFTER_MS = 10 * HOUR_MS
 
 /**
- * Milliseconds until the next attempt, or undefined when there is none.
+ * Milliseconds until the next attempt, or undefined if there is none.
  *
  * @param failures how many attempts have failed, including the last
- * @param retryAfterMs what the receiver requested when it answered; a retry never comes sooner
- * @param tookMs how long the attempt lasted: the schedule counts from its beginning
+ * @param retryAfterMs the delay that the receiver requested; a retry never comes sooner
+ * @param tookMs how long the attempt lasted, because the schedule counts from its beginning
  */
 export function retryDelayMs(
   failures: number,
@@ -37,7 +37,7 @@ export function retryDelayMs(
   return Math.round(Math.max(0, spreadMs - tookMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
 }
 
-/** `Retry-After` in either form, seconds or an HTTP date; undefined when it is neither. */
+/** `Retry-After` in either form, seconds or an HTTP date; undefined if it is neither. */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()

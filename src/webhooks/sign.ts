@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { RandomBytes } from '../kit/random.ts'
 
 /**
- * Every delivery is signed twice over the same raw body: our own header (hex, key = the secret's whole text)
- * and the Standard Webhooks set (base64, key = the decoded bytes behind `whsec_`). During a rotation the old
- * secret signs too.
+ * Every delivery is signed twice over the same raw body: in our own header (hex; the key is the whole text of the
+ * secret) and in the Standard Webhooks headers (base64; the key is the decoded bytes after `whsec_`). During a rotation
+ * the old secret signs as well.
  */
 const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -21,11 +21,11 @@ export function newSecret(randomBytes: RandomBytes): string {
 }
 
 export interface WebhookSigner {
-  /** The headers that prove a body. */
+  /** The headers that authenticate a body. */
   headers(delivery: { id: string; timestampS: number; body: string }): Record<string, string>
 }
 
-/** The keys are made once for all deliveries to a receiver. */
+/** Derives the keys once for all deliveries to a receiver. */
 export function createWebhookSigner({ current, previous }: SigningSecrets): WebhookSigner {
   const keys = keysOf(current)
   const older = previous === null ? undefined : keysOf(previous)

@@ -11,7 +11,7 @@ import { createSubscriptionBook } from './subscription-book.ts'
 
 const SUBSCRIPTIONS = 120
 const ADDRESSES = 5_000
-/** All of them at once take far longer. */
+/** Reading all of them in one go takes far longer. */
 const MAX_HOLD_MS = 60
 
 test('subscriptions with very many addresses are read without holding the loop, and each is matched', async (t) => {

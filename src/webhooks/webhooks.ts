@@ -17,18 +17,18 @@ import { createSubscriptionBook, type WatchAddresses } from './subscription-book
 import { createWebhookSubscriptions, type LargerPlans, type WebhookSubscriptions } from './subscriptions.ts'
 import { DeliveryWorker } from './work.ts'
 
-/** The webhooks of one environment, running. */
+/** The running webhooks of one environment. */
 export interface WebhookService {
   readonly subscriptions: WebhookSubscriptions
   readonly deliveries: Deliveries
   /** Events and credits to expect per day, by kind. */
   readonly expected: () => Promise<ExpectedKind[]>
-  /** Why nothing is delivered to a webhook that is switched on. */
+  /** Why nothing is delivered to an enabled webhook. */
   pauseOf(subscription: SubscriptionRecord): Promise<DeliveryPauseReason | undefined>
-  /** Accounts or keys were changed: webhooks whose key has ended stop. */
+  /** Accounts or keys were changed; webhooks whose key has ended are stopped. */
   accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
-  /** How far this process is behind; undefined where another one delivers. */
+  /** How far this process is behind; undefined if another one delivers. */
   delay(): { overdueMs: number; unplannedEvents: number } | undefined
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export interface WebhookServiceDeps {
   readonly box: SecretBox
   readonly network: Network
   readonly watch: WatchAddresses
-  /** Whether events are planned and delivered here, or by another process. */
+  /** Whether events are planned and delivered here rather than by another process. */
   readonly delivers?: boolean
   readonly allowPrivate: boolean
   readonly openPoster: OpenPoster
@@ -59,11 +59,11 @@ export interface WebhookServiceDeps {
 const REFRESH_MS = 1_000
 const PRUNE_MS = 600_000
 const HISTORY_MS = 7 * 24 * 3_600_000
-/** Expired keys are not announced. */
+/** Expired keys are not announced, so they are looked for. */
 const KEY_CHECK_MS = 30_000
-/** A round of pruning removes a limited number of rows. */
+/** Each round of pruning removes a limited number of rows. */
 const MAX_PRUNE_ROUNDS = 200
-/** An embedded store counts in this thread: a count of so many is kept for a while. */
+/** An embedded store counts on this thread, so a count this large is cached for a while. */
 const MANY_PENDING = 50_000
 const MANY_PENDING_MS = 10_000
 
@@ -76,14 +76,14 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}),
   })
   const book = createSubscriptionBook({ store, watch: deps.watch, log })
-  /** The worker has stopped a webhook, and could not see afterwards whether the store has switched it off. */
+  /** The worker has stopped a webhook but could not check whether the store has disabled it. */
   let isUnsure = false
   const reload = async () => {
     if (!(await book.reload()) && !isUnsure) return
     isUnsure = false
     worker?.refresh(book.all)
   }
-  /** Also where nothing has changed: the write may have failed, and the webhook goes on then. */
+  /** Refreshes the worker even if nothing has changed: the write may have failed, and then the webhook continues. */
   const reloadStopped = async () => {
     try {
       await book.reload()
@@ -106,7 +106,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
         onKeyEnd: (ended, reason) => void endWebhook(ended, reason).catch(onEndFailed),
         onDisabled: (id) => {
           const report = () => {
-            // Not where another process has delivered to it meanwhile.
+            // Not if another process has delivered to it in the meantime.
             if (book.all.get(id)?.active === false)
               log.warn({ subscription: id }, 'a webhook was switched off')
           }
@@ -117,22 +117,22 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     : undefined
   const endWebhook = async ({ id, keyId }: SubscriptionRecord, reason: EndReason) => {
     const patch = { active: false, disabledReason: reason, disabledAtMs: clock.now() }
-    // Not where it belongs to another key by now, which has switched it on: it goes on then.
+    // Not if it belongs to another key by now, which has enabled it; then it continues.
     const ended = await store.updateSubscription(id, patch, { keyId })
     if (ended !== undefined)
       log.warn({ subscription: id, reason }, 'a webhook was switched off because its key has ended')
     await reloadStopped()
   }
   const onEndFailed = (err: unknown) => log.error({ err }, 'a webhook could not be switched off')
-  /** Of some accounts, or of all. */
+  /** For these accounts, or for all. */
   const checkKeys = async (accountIds?: readonly string[]) => {
     const due = [...book.all.values()].filter(
       ({ active, accountId }) => active && (accountIds === undefined || accountIds.includes(accountId)),
     )
-    // The awaits of an embedded store never leave this turn of the loop.
+    // Awaiting an embedded store never yields to the event loop.
     const slice = new Slice()
     for (const { id } of due) {
-      // It may have been changed while others were checked.
+      // The subscription may have changed while others were checked.
       const subscription = book.all.get(id)
       const reason = subscription?.active ? await credits.endOf(subscription) : undefined
       if (subscription !== undefined && reason !== undefined) await endWebhook(subscription, reason)
@@ -185,7 +185,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       upgrade: deps.upgrade,
       plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
       beforeAdding: async () => planner?.beforeAdding(),
-      // Otherwise they are read with the next refresh.
+      // After a failure, the next refresh reads them.
       onChange: () => reload().catch((err) => log.error({ err }, 'webhooks could not be read again')),
       onPlanned: (id) => worker?.wake([id]),
     }),
@@ -222,7 +222,7 @@ function isRecent(atMs: number, nowMs: number): boolean {
   return nowMs >= atMs && nowMs - atMs < MANY_PENDING_MS
 }
 
-/** In rounds, so that no write is long; together more than a busy service adds between two prunings. */
+/** Prunes in rounds, so that no write is long. All rounds together remove more than a busy service adds in between. */
 async function pruneAll(store: Pick<JobsStore, 'prune'>): Promise<number> {
   let removed = 0
   for (let round = 0; round < MAX_PRUNE_ROUNDS; round++) {

@@ -5,17 +5,17 @@ import type { Job, JobOutcome, JobsStore, ReceiverHealth } from '../store/jobs.t
 import { jobRef } from './outcomes.ts'
 
 /**
- * Writes outcomes of jobs to the store, one write at a time: what arrives meanwhile is in the next one. While the store
- * is away they wait, until the claims have run out: then the jobs are tried again. The charges have the ids of the
- * deliveries.
+ * Writes the outcomes of jobs to the store, one write at a time; outcomes that arrive meanwhile go into the next one.
+ * While the store is unavailable they wait, until the claims have expired and the jobs are tried again. Charges carry
+ * the ids of the deliveries, so that a repeated delivery is not charged twice.
  */
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
   /** Is written with the next outcomes. */
   note(health: ReceiverHealth): void
-  /** Gives jobs back that were not tried. */
+  /** Gives back jobs that were not tried. */
   giveBack(jobs: readonly Job[]): void
-  /** Resolves when everything that was added is written. */
+  /** Resolves when everything added so far is written. */
   written(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function createOutcomeWriter(deps: {
 }): OutcomeWriter {
   let outcomes: JobOutcome[] = []
   let health: ReceiverHealth[] = []
-  /** The latest of each subscription: the same again adds nothing. */
+  /** The latest state of each subscription; repeating the same state adds nothing. */
   let latest = new Map<string, ReceiverHealth>()
   let writing: Promise<void> | undefined
 
@@ -63,7 +63,8 @@ export function createOutcomeWriter(deps: {
   }
 
   function written(): Promise<void> {
-    // With nothing to write it would end before it is kept, and be kept for ever.
+    // With nothing to write, `write` would finish before it is assigned to `writing`, which would then never be
+    // cleared.
     if (writing === undefined && outcomes.length === 0) return Promise.resolve()
     writing ??= write()
     return writing

@@ -1,4 +1,4 @@
-/** The interpreters that tests of the Python client run on: the machine's, and one with the libraries for data frames. */
+/** The interpreters for tests of the Python client: the machine's, and one with the libraries for data frames. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The clients' READMEs and examples, and the guide, work as printed: installed as they say, against a running sandbox. */
+/** The clients' READMEs and examples, and the guide, work as printed, with a running sandbox. */
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import {

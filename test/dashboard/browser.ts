@@ -1,4 +1,4 @@
-/** A real Chromium for tests. Whatever a page should not have done fails the test that opened it. */
+/** A real Chromium for tests. Anything that a page must not do fails the test that opened it. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, afterEach, before } from 'node:test'
@@ -87,7 +87,7 @@ export function useBrowser(): () => Promise<Browser> {
   return sharedBrowser
 }
 
-/** One browser for the files of a process. After each test no page may have a fault; after a file its pages are closed. */
+/** One browser for all files of a process. No page may have a fault after a test; pages are closed after their file. */
 export function useChromium(): Chromium {
   let browser: Browser | undefined
   const contexts: BrowserContext[] = []

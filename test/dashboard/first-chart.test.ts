@@ -1,4 +1,4 @@
-/** How long a first load takes until the explorer shows candles. Runs with nothing beside it. */
+/** How long a first load takes until the explorer shows candles. Runs alone. */
 import assert from 'node:assert/strict'
 import { availableParallelism, loadavg } from 'node:os'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** A forgotten password: the link of the command line or of the operator sets a new one, once, and ends the old sessions. */
+/** A forgotten password: a link from the command line or the operator sets a new one, once, and ends all sessions. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Guesses at a password, tried through the real HTTP interface: slow for the guesser, never a lock for the owner. */
+/** Password guesses through the real HTTP interface: slow for the guesser, but the owner is never locked out. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -61,7 +61,7 @@ test('concurrent guesses in many spellings are slowed; the owner passes, on a kn
   const forged = await signIn('owner@example.com', 'a wrong password', '192.0.2.9', 'tapeline_device=AAAA')
   assert.equal(forged.status, 401)
   assert.ok(forged.ms > 500, `${forged.ms}`)
-  // The quickest of several: a busy machine delays single answers, a wait would delay all of them.
+  // The fastest of several: a busy machine delays single answers, a wait would delay all of them.
   const enoughMs = Math.max(WAIT_NOW_MS, 2 * first.ms)
   let knownMs = Number.POSITIVE_INFINITY
   for (let tries = 0; tries < 10 && knownMs >= enoughMs; tries++) {

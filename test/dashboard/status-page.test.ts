@@ -93,7 +93,7 @@ describe('the status of a fresh install', { skip }, () => {
       line(dataset)
         .locator('.strip i')
         .evaluateAll((all) => all.map((one) => one.className))
-    // A recorder that has just come up takes back what it finds of the last minutes: it is written until it stays.
+    // A recorder that has just started retracts recent coverage, so this is written until it stays.
     await until('the coverage of both', async () => {
       await store.write({
         coverage: [observed({ ...feed, dataset: 'candles', interval: '1m' }, since, nowMs)],

@@ -1,4 +1,4 @@
-/** What a person runs into: wrong values, an ended session, two tabs, the keyboard, the way back, long names. */
+/** What users run into: wrong values, an ended session, two tabs, the keyboard, the back button, long names. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'

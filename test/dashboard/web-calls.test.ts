@@ -1,4 +1,4 @@
-/** The page's own calls, in the order in which their answers arrive: no earlier one undoes a later one. */
+/** The page's own calls with answers in any order: an earlier call never undoes a later one. */
 import assert from 'node:assert/strict'
 import { before, type TestContext, test } from 'node:test'
 

@@ -1,4 +1,4 @@
-/** The form of a webhook says what it will bring before it is made, and a test event that failed looks like it. */
+/** The webhook form says what the webhook will deliver before it is created, and shows when a test event failed. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'

@@ -1,7 +1,7 @@
 /**
- * Must hold: the image has no shell, runs as a user without rights on a read-only root and keeps its data in one volume.
- * There is no container engine here: the long size runs the script that makes the image in a fresh Debian, and then what
- * the Dockerfile says in the root that it made.
+ * Must hold: the image has no shell, runs as a user without rights on a read-only root and keeps its data in one
+ * volume. There is no container engine here: the long size runs the script that makes the image in a fresh Debian, and
+ * then what the Dockerfile says in the root that it made.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process'

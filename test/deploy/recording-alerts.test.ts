@@ -1,7 +1,7 @@
 /**
- * The alerts about recorded data, on the metrics of a recorder that runs in a time of its own: a quarter of an hour in which
- * the venue is away, and rows that something deletes behind the recorder. A minute of the recorder is a minute for
- * Prometheus. With TAPELINE_SOAK half an hour before it is clean, else some minutes.
+ * The alerts about recorded data, on the metrics of a recorder that runs in a time of its own: a quarter of an hour in
+ * which the venue is away, and rows that something deletes behind the recorder. A minute of the recorder is a minute
+ * for Prometheus. With TAPELINE_SOAK half an hour before it is clean, else some minutes.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * docs/recipes/add-a-venue.md, followed: in a copy of the project a toy venue gets its folder and its line in the
- * list, and nothing else is touched. The service of that copy then checks it, records it and serves it.
+ * Follows docs/recipes/add-a-venue.md: in a copy of the project a toy venue gets its folder and its line in the list,
+ * and nothing else is changed. The service of that copy then checks, records and serves it.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -20,7 +20,7 @@ const folder = dataFolder()
 const project = join(folder.path, 'project')
 let env: NodeJS.ProcessEnv
 let child: ChildProcess | undefined
-/** The other venues are not to be reached, which takes a while to find out. */
+/** The other venues cannot be reached, which takes a while to find out. */
 let checked: Promise<string>
 
 /** The recipe's two steps. */
@@ -51,7 +51,7 @@ before(async () => {
   mkdirSync(project)
   for (const part of ['src', 'package.json'])
     cpSync(join(ROOT, part), join(project, part), { recursive: true })
-  // Built when it was first started; nothing of it is about venues.
+  // Already built; nothing in it is about venues.
   cpSync(join(ROOT, 'build/dashboard'), join(project, 'build/dashboard'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
   follow()
@@ -66,7 +66,7 @@ before(async () => {
     TAPELINE_PORT: '0',
     TAPELINE_TEST: 'off',
     TAPELINE_LIVE: 'cexa',
-    // The exchange that has this source already is not to be reached.
+    // The exchange that already has this source cannot be reached.
     TAPELINE_VENUE_HOSTS: [
       ...[`toy.rest=${rest.url}`, `toy.stream=${stream.url}`],
       ...['binance-spot.rest=http://127.0.0.1:9', 'binance-spot.stream=ws://127.0.0.1:9'],

@@ -1,7 +1,8 @@
 /**
  * The alerts of `deploy/prometheus/alerts.yaml` on the metrics of the service as `npm start` runs it: none while all is
- * well, and those of each fault while a venue cuts its lines, no node answers, and other programs lock the databases.
- * Half a second between two scrapes becomes a minute for Prometheus. With TAPELINE_SOAK the clean run takes 30 real minutes.
+ * well, and the right ones while a venue cuts its connections, no node answers, or other programs lock the databases.
+ * Half a second between two scrapes becomes a minute for Prometheus. With TAPELINE_SOAK the clean run takes 30 real
+ * minutes.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -29,17 +30,17 @@ import { until } from '../until.ts'
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const SCRAPE_MS = 500
 const FOR_PROMETHEUS_S = 60
-/** More than any alert waits, its window included. */
+/** Longer than any alert waits, including its window. */
 const FAULT_SCRAPES = 26
-/** On a busy machine, too. */
+/** Long enough for a busy machine too. */
 const FELT_WITHIN_MS = 180_000
 const CLEAN = isLong ? { scrapes: 120, everyMs: 15_000 } : { scrapes: 5, everyMs: 200 }
 const SECONDS_OF_CLEAN_RUN = 30 * 60
 
-/** What a good service has none of: no trouble, no TLS, no backup, no growth before its first hour. */
+/** Metrics that a healthy service lacks here: no trouble, no TLS, no backup, no growth before its first hour. */
 const WITHOUT_VALUE = /_(tls|backup|troubles|dead_letters|growth|disk_full)_/
 
-/** Faults of a minute and more in a service that other tests share: in `npm run soak`. */
+/** Faults of a minute or more in a service that other tests share run only with `npm run soak`. */
 const skip = process.env.TAPELINE_SOAK === undefined ? 'runs with npm run soak' : noPromtool
 const clean: Scrape[] = []
 const sandbox = useSandboxService()
@@ -66,7 +67,7 @@ before(async () => {
 })
 after(async () => {
   await receiver?.close()
-  // Other tests use the same service: they find it as it was.
+  // Other tests use the same service, so it is left as it was.
   if (!skip) await until('all is well again', isReady, 120_000)
 })
 
@@ -76,7 +77,7 @@ async function isReady(): Promise<boolean> {
   return (await ask(`${used.service.url}/ready`)).status === 200
 }
 
-/** Every source has delivered, and the disk was measured. */
+/** Whether every source has delivered and the disk was measured. */
 async function isWell(): Promise<boolean> {
   if (!(await isReady())) return false
   const samples = samplesOf((await scrapeUsed()).text ?? '')
@@ -89,10 +90,10 @@ const scrapeUsed = () => scrape(`${used.service.url}/metrics`, used.metricsToken
 
 test('no alert fires while all is well', { skip }, async () => {
   while (clean.length < CLEAN.scrapes) {
-    // The long run takes what comes; in the short one a moment in which this machine had no time would last for minutes.
+    // Only the short run waits: there a moment without processor time would count as minutes.
     if (!isLong) await until('ready', isReady, 60_000)
     clean.push(await scrapeUsed())
-    // Panels of calls have values only where somebody calls.
+    // Panels about calls have values only if there are calls.
     await charge()
     await wait(CLEAN.everyMs)
   }
@@ -107,7 +108,7 @@ test('every metric that an alert or a panel reads is there, and every panel of a
   const alerts = readFileSync(ALERTS_FILE, 'utf8')
   const wanted = [alerts, ...panelExpressions.map(({ expr }) => expr)].flatMap(metricsIn)
   const missing = new Set(wanted.filter((name) => !given.has(name)))
-  // It is there where the service has TLS of its own: see `tls.test.ts`.
+  // It exists only if the service has its own TLS: see `tls.test.ts`.
   assert.deepEqual([...missing], ['tapeline_tls_certificate_expiry_timestamp_seconds'])
   const expressions = panelExpressions.map(({ expr }) => expr).filter((expr) => !WITHOUT_VALUE.test(expr))
   return expectValues(clean, { everySeconds: SECONDS_OF_CLEAN_RUN / CLEAN.scrapes, expressions })
@@ -124,7 +125,7 @@ test('each fault has its alerts, and no other source or part has one', { skip },
     faults.push(await lock('test-webhooks.db'))
     if (used.hasOwnDisk) faults.push(takeRoom())
     faults.push(await lock('accounts.db'))
-    // Whether credits are leased at this moment or not: then they are spent in memory, or nothing can be charged at all.
+    // If credits are leased at this moment they are spent in memory, otherwise nothing can be charged at all.
     charging = setInterval(() => void charge(), 50)
     receiver.answer = accept
     await until('every fault is felt', isFelt, FELT_WITHIN_MS).catch((cause) => {
@@ -153,7 +154,7 @@ test('each fault has its alerts, and no other source or part has one', { skip },
   })
 })
 
-/** With no events and nothing to deliver, no delivery could be late. */
+/** Without events there is nothing to deliver, and no delivery could be late. */
 async function letDeliveriesPileUp(): Promise<void> {
   receiver.answer = (_received, response) => void setTimeout(() => response.writeHead(204).end(), 3_000)
   await until('pending deliveries', async () => {
@@ -166,7 +167,7 @@ function valueIn({ text = '' }: Scrape, wanted: string): number {
   return samplesOf(text).find(({ name, labels }) => `${name}${labels}` === wanted)?.value ?? Number.NaN
 }
 
-/** Their own thresholds are in real time. */
+/** The thresholds of these metrics are in real time. */
 async function isFelt(): Promise<boolean> {
   await wait(SCRAPE_MS)
   const found = await scrapeUsed()
@@ -206,7 +207,7 @@ async function hangNodes(): Promise<() => Promise<void>> {
   return async () => void (await Promise.all(ends.map((end) => end())))
 }
 
-/** Less is left than the service is told to leave, and enough for what it writes meanwhile. */
+/** Leaves less space than the service's limit, but enough for what it writes in the meantime. */
 function takeRoom(): () => Promise<void> {
   const ballast = join(used.dataInside, 'ballast')
   const { bavail, bsize } = statfsSync(used.dataInside)
@@ -225,7 +226,7 @@ process.stdout.write('locked')
 process.stdin.resume()
 `
 
-/** As a program does that opened the database to write and never ends; it sees the same disk as the service. */
+/** Acts like a program that opened the database for writing and never ends; it sees the same disk as the service. */
 async function lock(name: string): Promise<() => Promise<void>> {
   const inside = used.hasOwnDisk
     ? ['nsenter', '-t', `${used.service.pid}`, '--user', '--mount', '--preserve-credentials']

@@ -24,7 +24,7 @@ const KEY_HEADERS = ['x-api-key', 'authorization']
 const namesIn = (header: string | null | undefined) =>
   (header ?? '').split(',').map((name) => name.trim().toLowerCase())
 
-/** Each declared path with whatever its parameters need; a refusal is an answer too. */
+/** Each declared path with valid parameters; a refusal is an answer too. */
 function declaredTargets() {
   return publishedRoutes(ENDPOINTS).map(({ method, path, endpoint }) => ({
     method,
@@ -66,11 +66,11 @@ test('every answer of a path that needs a key varies by both key headers, in bot
   for (const status of [200, 401, 422]) assert.ok(statuses.has(status), `${[...statuses]}`)
 })
 
-/** Wrong keys from one address are answered ever more slowly. */
+/** Wrong keys from one address are answered with growing delays. */
 let addresses = 0
 const nextAddress = () => `10.0.${addresses++ >> 8}.${addresses & 255}`
 
-/** One connection for one request: the head of its answer. */
+/** Sends one request on its own connection and returns the head of the answer. */
 async function firstHead(bytes: string): Promise<string> {
   const closing = bytes.replace('\r\nHost:', '\r\nConnection: close\r\nHost:')
   const isPlain = !bytes.includes('X-Twice') && !bytes.startsWith('HEAD')
@@ -91,7 +91,7 @@ test('sealed pages, their 304 and their compressed forms vary by the key', async
     await service.get(`${SEALED}&format=ndjson`),
     await service.get(`${SEALED}&dry_run=true`),
     await service.get(SEALED, { method: 'HEAD' }),
-    // In the page cache by now.
+    // It is in the page cache by now.
     await service.get(SEALED),
     await service.get(SEALED),
   ]

@@ -1,4 +1,4 @@
-/** A burst of some thousand transactions: the indexing thread takes it, the loop of the API hardly notices. */
+/** A burst of some thousand transactions: the indexing thread handles it, and the API's event loop stays responsive. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
   const [first] = node.truth.chain()
   assert.ok(first)
   const answer = await upstreams.callRaw('getVirtualChainFromBlockV2', { startHash: first.hash })
-  // Its questions to the node are not what is measured.
+  // Its requests to the node are not measured.
   await upstreams.close()
   assert.ok(answer.ok)
   const { bytes } = answer
@@ -59,7 +59,7 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
     },
     [],
   )
-  // Processor time, not time: a busy machine lengthens both the thread's work and any turn of the main one.
+  // Processor time, because a busy machine lengthens both the thread's work and any turn of the main thread.
   const [allBefore, mainBefore] = [process.cpuUsage(), process.threadCpuUsage()]
   const applied = await worker.indexer.applyChain(first.hash, bytes, false)
   const [allMs, mainMs] = [spentMs(process.cpuUsage(allBefore)), spentMs(process.threadCpuUsage(mainBefore))]

@@ -1,4 +1,4 @@
-/** Following the chain while nodes die: nothing is lost and nothing is told twice. */
+/** Following the chain while nodes die: nothing is lost and nothing is published twice. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startSandboxChain, startSandboxNode } from '../../sandbox/node/run.ts'
@@ -39,7 +39,7 @@ test('one node is killed, then all of them are gone for a while: no event is los
   t.after(() => clearInterval(shake))
   await systemClock.sleep(1_000)
 
-  // Whoever carries the subscriptions: each of the three dies once.
+  // Each of the three nodes dies once, whichever carries the subscriptions.
   a.signal('SIGKILL')
   await systemClock.sleep(1_000)
   b.signal('SIGSTOP')
@@ -92,7 +92,7 @@ test('a stream client gets every event of the log once while its node is killed,
   t.after(() => database.close())
   await until('the first blocks', () => client.events.length > 20)
 
-  // Whichever of them carried the subscriptions first, the second one carries them when it is killed.
+  // Whichever node carried the subscriptions first, the second one carries them when it is killed.
   a.signal('SIGSTOP')
   await systemClock.sleep(4_000)
   a.signal('SIGCONT')
@@ -101,7 +101,7 @@ test('a stream client gets every event of the log once while its node is killed,
   const killedAt = client.events.length
   await until('events from the other node', () => client.events.length > killedAt + 40)
 
-  // The last one is gone too, for a while.
+  // The last node is down too, for a while.
   a.signal('SIGSTOP')
   await systemClock.sleep(AWAY_MS)
   const goneAt = client.events.length
@@ -126,7 +126,7 @@ test('a stream client gets every event of the log once while its node is killed,
   )
 })
 
-/** Until the chain has grown beyond what the test reorganises. */
+/** Waits until the chain is longer than what the test reorganises. */
 async function grown(database: ChainStores): Promise<void> {
   for (;;) {
     const [tip, oldest] = [await database.chain.checkpoint(), await database.chain.chainBlockBelow(1e9)]
@@ -135,7 +135,7 @@ async function grown(database: ChainStores): Promise<void> {
   }
 }
 
-/** No more blocks: the index can stand where the node stands. */
+/** Stops new blocks, so that the index can catch up with the node. */
 async function stopChain(rig: Awaited<ReturnType<typeof startChainRig>>): Promise<void> {
   rig.chain.chain.skipTo(systemClock.now() + 3_600_000)
   await systemClock.sleep(200)

@@ -1,6 +1,6 @@
 /**
- * Must hold: a range that the nodes no longer have becomes a recorded gap, and everybody who could take the rest
- * for the whole is told: the status, the history of an address, the stream (live and resumed), the command line.
+ * Must hold: a range that the nodes no longer have becomes a recorded gap, and is shown wherever the rest could be
+ * mistaken for the whole: in the status, the history of an address, the stream (live and resumed), the command line.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ interface History {
   }
 }
 
-/** Where the chain is followed again before the blocks are, the blocks of that range are reported as missing, too. */
+/** If the chain is followed again before the blocks are, the blocks of that range are reported as missing too. */
 const isOfChain = ({ reason }: { reason?: string }) => reason === 'pruned'
 
 test('the node forgets while it cannot be reached: the gap is seen wherever the chain is told', async (t) => {

@@ -19,7 +19,7 @@ interface Item {
   event_kind: string
 }
 
-/** Deeper than any reorganisation of this chain, also of several in a row. */
+/** Deeper than any reorganisation of this chain, even several in a row. */
 const SETTLED_BLOCKS = 40n
 
 let node: RunningSandboxNode
@@ -56,7 +56,7 @@ async function history(address: string, query = ''): Promise<Item[]> {
   return answer.json.items as Item[]
 }
 
-/** Rows that no reorganisation moves any more, newest first; there are six of them at least. */
+/** At least six rows that no reorganisation can move any more, newest first. */
 async function settledRows(address: string): Promise<Item[]> {
   let rows: Item[] = []
   await until('settled rows', async () => {
@@ -159,7 +159,7 @@ test('history and activity are lists like every other: link, cursor, tag, covera
   const both = [...idsOf(page), ...idsOf(await linked(page))]
   assert.equal(new Set(both).size, 4, 'the link leads to the next page')
 
-  // The oldest rows do not move while the chain goes on.
+  // The oldest rows do not move while the chain grows.
   const all = await history(users[0] ?? '', '?limit=200')
   const old = await get(`${path}?limit=200&cursor=${cursor}&format=ndjson`)
   assert.equal(old.headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
@@ -174,7 +174,7 @@ test('history and activity are lists like every other: link, cursor, tag, covera
     headers: { 'If-None-Match': old.headers.get('etag') ?? '' },
   })
   const changed = again.status !== 304
-  // A status in the page may have changed in between; then the bytes are others as well.
+  // A status in the page may have changed in between; then the bytes differ as well.
   if (changed) assert.notEqual(again.headers.get('etag'), old.headers.get('etag'))
   else assert.deepEqual([credits(again), again.text], [0, ''])
   const csv = await get(`${path}?limit=3`, { headers: { Accept: 'text/csv' } })
@@ -303,7 +303,7 @@ test('a walk of any page size gives every row once, in order, while rows arrive 
       if (limit === 1) await systemClock.sleep(30)
     } while (cursor !== null)
     assert.equal(spent, walked.length, 'each row is paid once')
-    // One that is accepted during the walk, or again after a reorganisation, is met at its new place, too.
+    // A transaction accepted during the walk, or again after a reorganisation, also appears at its new place.
     const known = new Set(there)
     assert.deepEqual(
       walked.map((item) => item.tx_id).filter((txId) => known.has(txId)),

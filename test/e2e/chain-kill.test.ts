@@ -29,7 +29,7 @@ test(`${GUARANTEE}, on PostgreSQL`, { skip }, async (t) => {
   try {
     await killAndCheck(t, place.address)
   } finally {
-    // After the process that writes there has ended.
+    // Removed after the process that writes there has ended.
     t.after(() => place.remove())
   }
 })
@@ -39,7 +39,7 @@ async function withChain<T>(store: string, look: (chain: ChainStore) => Promise<
   return look(chain).finally(close)
 }
 
-/** Chain blocks above the first one. */
+/** The number of chain blocks above the first one. */
 const followedBlocks = (store: string) =>
   withChain(store, async (chain) => {
     const first = await chain.chainBlockBelow(1e9)
@@ -68,7 +68,7 @@ async function killAndCheck(t: TestContext, storeAddress?: string): Promise<void
     const { child, lines } = run()
     await once(lines, 'line')
     if (kill === 0) await until('followed blocks', async () => (await followedBlocks(store)) > 4, 60_000, 100)
-    // The kill falls into whatever a reorganisation and the blocks after it make the indexer do.
+    // The kill hits the work that a reorganisation and the blocks after it cause in the indexer.
     await systemClock.sleep(Math.random() * 400)
     await node.reorganize(
       kill === 0 ? await withChain(store, (chain) => depthOver(chain, node, 3)) : 3,

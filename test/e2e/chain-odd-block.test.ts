@@ -1,4 +1,4 @@
-/** A block with a transaction that no address stands for: a node refuses to tell the chain with it, and the index goes on. */
+/** A block with a script that has no address: a node refuses to list the chain with it, and the index continues. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOfScript } from '../../sandbox/node/consensus/address.ts'

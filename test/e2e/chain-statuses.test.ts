@@ -22,10 +22,10 @@ interface Path {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   scope: 'node' | 'webhooks'
-  /** What the cheapest answer costs. */
+  /** The price of the cheapest answer. */
   price: number
   body?: unknown
-  /** The same call with something wrong in it. */
+  /** The same call with a fault in it. */
   wrong: { path?: string; body?: unknown; param: string }[]
 }
 
@@ -141,7 +141,7 @@ async function send(method: string, path: string, key: string, body?: unknown, h
     method,
     headers: {
       ...(key === '' ? {} : { 'X-API-Key': key }),
-      // Many failures from one address would be answered ever more slowly.
+      // Many failures from one address would be answered with growing delays.
       'X-Forwarded-For': `198.51.100.${1 + (++sent % 250)}`,
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...headers,
@@ -323,7 +323,7 @@ test('502 when the node gives no usable answer, 504 when it gives none, 503 when
     node.respond.set('getMempoolEntriesByAddresses', () => '{"entries":[]}')
     node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
   }
-  // The scripted node answers `{}` to whatever it is not told about.
+  // The scripted node answers `{}` to every call that is not scripted.
   for (const path of [LOOKUP, ACTIVITY]) refused(await ask(path), 502, 'upstream_error', 'malformed_answer')
   for (const { path, method } of calls) {
     good()
@@ -451,7 +451,7 @@ test('an address with thousands of waiting transactions does not hold up the ser
   node.respond.set('getMempoolEntriesByAddresses', () => text)
   node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
   await until('an answer', async () => (await ask(`/v1/addresses/${ADDRESS}/activity`)).ok)
-  // Processor time: what others take from the machine does not count.
+  // Processor time, so that the load of other programs does not count.
   const stop = watchTurns()
   const answer = await ask(`/v1/addresses/${ADDRESS}/activity?limit=5`)
   const holdMs = stop()
@@ -487,7 +487,7 @@ test('every status that the contract names for these paths was seen above', () =
     const declared = Object.keys(paths[path]?.get?.responses ?? {}).map(Number)
     assert.ok(declared.length >= 8, `${path}: ${declared}`)
     const missing = declared.filter((status) => !shown.get(path)?.has(status))
-    // Whatever fails inside answers alike on every path; this one reads nothing that a test could break.
+    // Internal failures are answered alike on every path; this path reads nothing that a test could break.
     assert.deepEqual(missing, path.endsWith('activity') ? [500] : [], path)
     const undeclared = [...(shown.get(path) ?? [])].filter((status) => !declared.includes(status))
     assert.deepEqual(undeclared, [], path)

@@ -11,7 +11,7 @@ import { storesIn } from '../fakes/stores.ts'
 import { until } from '../until.ts'
 
 const REORGANISED = 10
-/** As `supervise-indexing.ts` has it. */
+/** The same value as in `supervise-indexing.ts`. */
 const RESTARTED_AFTER_MS = 250
 const DEATHS = process.env.TAPELINE_SOAK === undefined ? 1 : 30
 
@@ -55,7 +55,7 @@ test('a thread that dies again and again comes back, and the log is as if nothin
 
   for (let death = 1, seen = 0; seen < DEATHS; death++) {
     assert.ok(death <= 10 * DEATHS, 'its absence is never seen in time')
-    // Deep enough to undo what the index has accepted, however far behind it is.
+    // Deep enough to undo something that the index has applied, however far behind it is.
     await node.reorganize(await depthOver(database.chain, node, REORGANISED), false)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
     const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
@@ -64,7 +64,7 @@ test('a thread that dies again and again comes back, and the log is as if nothin
     await thread.terminate()
     const ready = await fetch(`${url}/ready`)
     const [text, shown] = [await ready.text(), await shownIndex()]
-    // On a busy machine the answers may come when it is back.
+    // On a busy machine the answers may arrive after it is back.
     if (performance.now() - endedMs < RESTARTED_AFTER_MS) {
       assert.equal(ready.status, 503)
       assert.match(text, /live indexer/)

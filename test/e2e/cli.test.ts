@@ -22,7 +22,7 @@ const env = () => ({ TAPELINE_PLANS: `${folder.path}/plans.json` })
 const tapeline = (...args: string[]) => cliJson(folder.path, args, env())
 const status = async (key: string) => (await ask(`${service.url}/v1/limits`, { key })).status
 
-/** Within a second. */
+/** The service picks up changes within a second. */
 const within = (key: string, expected: number) =>
   until(`${expected}`, async () => (await status(key)) === expected, promisedMs(1_000), 25)
 
@@ -55,7 +55,7 @@ test('accounts and keys are created, paused, resumed, revoked; the service follo
 
   const credits = await tapeline('accounts', 'credits', '--account', id, '--set', '40')
   assert.equal(credits.test_remaining, 40)
-  // What the account had before is much more.
+  // The account had much more before.
   const limits = async () => (await ask(`${service.url}/v1/limits`, { key })).json
   const remaining = async () => ((await limits()).credits as { remaining: number }).remaining
   await until('40 credits', async () => (await remaining()) === 40, promisedMs(1_000), 25)
@@ -67,7 +67,7 @@ test('accounts and keys are created, paused, resumed, revoked; the service follo
   // The credits that this process still holds on lease are given back a moment after the plan is known.
   const limit = async () => ((await limits()).credits as { limit: number } | undefined)?.limit
   await until('its credits', async () => (await limit()) === 1_000_000, promisedMs(1_000), 250)
-  // The plan allows five requests a second: those that asked so far are over.
+  // The plan allows five requests a second: waits until the earlier requests no longer count.
   await setTimeout(1_100)
   assert.equal((await limits()).plan, 'free')
 

@@ -1,4 +1,4 @@
-/** Databases that are cut, deleted or replaced: one clear line and a stop while the service runs, a sentence at its start. */
+/** Databases that are truncated, deleted or replaced: a clear log line and a stop, or a refusal to start. */
 import assert from 'node:assert/strict'
 import { cpSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ for (const [name, act] of [
     const service: ChildService = await spawnService(path)
     const file = join(path, seed % 2 === 0 ? 'accounts.db' : 'test.db')
     act(file)
-    // Whatever is asked meanwhile is answered, rightly or with a refusal; nothing kills the process.
+    // Requests in the meantime are answered, correctly or with a refusal; none crashes the process.
     for (let i = 0; i < 20; i++) {
       const answer = await ask(`${service.url}/v1/candles?symbol=BTC&limit=1`, { key }).catch(() => undefined)
       if (answer === undefined) break

@@ -1,4 +1,4 @@
-/** The data folder is its owner's alone, and a service that lacks one of its secrets says so instead of going on. */
+/** The data folder is private to its owner, and a service that lacks one of its secrets says so and does not start. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const inFolder = (name: string) => join(folder.path, name)
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 let umask: number
 before(() => {
-  // The mode of a file must not hang on what the shell was set to.
+  // Set here, so that file modes do not depend on the umask of the shell.
   umask = process.umask(0o022)
 })
 after(() => {

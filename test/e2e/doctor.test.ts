@@ -42,7 +42,7 @@ import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65_534
 const DAY_MS = 86_400_000
-/** On a disk: tests usually have their files in memory. */
+/** A folder on a real disk, because tests usually have their files in memory. */
 const folder = mkdtempSync(join('/var/tmp', 'tapeline-doctor-'))
 const data = join(folder, 'data')
 const strong = (seed: string) => Buffer.from(`${seed}-4fK9zQ2mVb7XwP1cRt8L`).toString('base64')
@@ -51,7 +51,7 @@ let venue: Awaited<ReturnType<typeof startVenue>>
 let good: Record<string, string>
 const undo: (() => void | Promise<void>)[] = []
 
-/** REST of the spot exchange as its check asks it; its clock can be wrong. */
+/** The REST endpoints of the spot exchange that its check requests; its clock can be wrong. */
 async function startVenue() {
   const state = { offsetMs: 0, isWrong: false, metrics: 404 }
   const server = createServer((request, response) => {
@@ -123,14 +123,14 @@ test('on a good machine the doctor finds nothing', { skip }, async () => {
   assert.deepEqual(await examine(machine()), [])
 })
 
-/** A service that nobody else reaches may send webhooks to this machine. */
+/** A service that nobody else can reach may send webhooks to this machine. */
 const PRIVATE = {
   TAPELINE_HOST: '127.0.0.1',
   TAPELINE_PUBLIC_URL: '',
   TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
 }
 
-/** What is planted, and with which settings the doctor then runs. */
+/** What is planted, and the settings with which the doctor then runs. */
 type Plant = () => Machine | Promise<Machine>
 
 function withMode(path: string, mode: number): Machine {
@@ -332,7 +332,7 @@ test('a PostgreSQL store that was never backed up by this program is no finding,
   assert.equal(await found({ failure: { reason: 'no space left' } }), 1)
 })
 
-/** Of an active webhook of the live environment. */
+/** Adds an active webhook to the live environment. */
 async function addReceiver(url: string): Promise<void> {
   const store = openStores(parseStoreAddress(data), systemClock).jobs('live')
   const kinds = ['block_added']
@@ -379,12 +379,12 @@ test('before an upgrade, receivers of webhooks are not tried, since opening them
   }
 })
 
-/** The address is what is examined; no server is behind it. */
+/** Only the address is examined; there is no server behind it. */
 function withoutServer(env: Record<string, string>): Machine {
   return { ...machine(env), store: async () => [] }
 }
 
-/** A process with the limit, in the place of the service. */
+/** A process with that limit, in place of the service. */
 async function serviceWithFewFiles(): Promise<Machine> {
   const child = spawn('sh', ['-c', 'ulimit -n 256; echo ready; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -467,7 +467,7 @@ test('settings of PostgreSQL that risk the data are found', { skip: skip || with
     await upgradeStore(parseStoreAddress(place.address), systemClock)
     const env = { TAPELINE_STORE: place.address, TAPELINE_SECRET: strong('shared') }
     const found = (await examine(machine(env))).filter(({ check }) => check === 'store')
-    // The server of the tests does without, since it is never needed again.
+    // The test server runs without it, because its data is never needed again.
     assert.deepEqual(
       found.map(({ finding }) => finding.split(' ')[0]),
       ['fsync:', 'full_page_writes:'],

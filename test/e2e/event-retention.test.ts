@@ -1,4 +1,4 @@
-/** How long the running service keeps events: by time and by size, as its settings say. */
+/** How long the running service keeps events: by time and by size, according to its settings. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'

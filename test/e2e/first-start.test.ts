@@ -1,6 +1,6 @@
 /**
- * The first start on an empty folder, as its callers see it: the API answers at once and says how far the past is
- * filled; within 90 s of the start of the process everything that the simulated exchanges can tell is there.
+ * The first start on an empty folder, as its callers see it: the API answers at once and reports the progress of the
+ * backfill; within 90 s of the start of the process everything that the simulated exchanges have is available.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -21,7 +21,7 @@ const WITHIN_MS = 90_000
 const ANSWERS_WITHIN_MS = 1_000
 const PAST = ['1m', '5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
 const COARSE = ['5m', '15m', '1h', '4h', '24h'] as const
-/** The perpetual venue tells its newest 5,000 bars of each length; one is forming, one may go while it is asked. */
+/** The perpetual venue serves its newest 5,000 candles of each interval; one is forming, one may expire meanwhile. */
 const PERP_BARS = 4_998
 
 interface Row extends Record<string, unknown> {
@@ -104,7 +104,7 @@ interface Past {
   readonly isClamped: boolean
 }
 
-/** Every row of the last `lengthMs`, page by page, and the gaps that the pages tell. */
+/** Every row of the last `lengthMs`, read page by page, and the gaps that the pages list. */
 async function readPast(path: string, lengthMs: number): Promise<Past> {
   const toMs = Date.now()
   const range = `start=${new Date(toMs - lengthMs).toISOString()}&end=${new Date(toMs).toISOString()}`
@@ -127,7 +127,7 @@ async function readPast(path: string, lengthMs: number): Promise<Past> {
   }
 }
 
-/** No gap, but for the minute of the start: it is asked for when it is over, as every minute is. */
+/** No gap except the minute of the start, which is requested when it is over, like every minute. */
 function assertWhole(name: string, { gaps, toMs }: Past): void {
   const startMinuteMs = toMs - sinceStart() - 2 * 60 * SECOND_MS
   assert.deepEqual(
@@ -144,7 +144,7 @@ function assertGrid(name: string, { rows, toMs }: Past, lengthMs: number, stepMs
   const missing = []
   const known = new Set(times)
   assert.equal(known.size, times.length, `${name}: rows are there twice`)
-  // The newest point may not have been told yet.
+  // The newest point may not have been sent yet.
   for (let at = firstMs; at < toMs - stepMs; at += stepMs)
     if (!known.has(at)) missing.push(new Date(at).toISOString())
   assert.deepEqual(missing.slice(0, 5), [], `${name}: ${missing.length} of ${times.length} are missing`)
@@ -211,7 +211,7 @@ test('31 days of funding, and of the open interest of the futures', { skip }, as
     for (const interval of ['5m', '15m', '1h', '4h', '1d'] as const) {
       const path = `open-interest?symbol=${symbol}&source=cexa_futures&interval=${interval}`
       const past = await readPast(path, MONTH_MS)
-      // The newest sample is published some minutes late; the oldest minutes went while they were asked for.
+      // The newest sample is published some minutes late; the oldest minutes expired while they were requested.
       for (const { from, to, reason } of past.gaps)
         assert.ok(
           reason === 'not_provided' && Date.parse(to) < past.toMs - MONTH_MS + 2 * WITHIN_MS,
@@ -234,7 +234,7 @@ test('the perpetual venue: all that its limits allow, and what it does not have 
       const keptMs = past.toMs - lengthMs
       const isMissing = ({ to, reason }: Gap) => reason === 'not_provided' && Date.parse(to) <= keptMs
       assertWhole(path, { ...past, gaps: past.gaps.filter((gap) => !isMissing(gap)) })
-      // What the venue does not have is a gap, or the answer begins with what it has and says so.
+      // What the venue does not have is a gap, or the answer begins with the first available row and says so.
       assert.equal(past.isClamped || past.gaps.some(isMissing), lengthMs < MONTH_MS, path)
       if (interval === '1d') assert.ok(past.rows.length >= 31, path)
     }

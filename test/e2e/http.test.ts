@@ -298,7 +298,7 @@ test('ready lists the parts', async () => {
   assert.ok((ready.json.parts as { name: string }[]).some((part) => part.name === 'accounts'))
 })
 
-/** Connections that ask for nothing are refused above 64; what is open is answered. */
+/** Above 64, connections without a request are refused; open ones are served. */
 async function assertBounded(url: string): Promise<void> {
   const port = Number(new URL(url).port)
   const sockets = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))

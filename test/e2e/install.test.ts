@@ -1,4 +1,4 @@
-/** What somebody meets who has only cloned the repository. */
+/** What a user sees who has only cloned the repository. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
@@ -23,7 +23,7 @@ interface Locked {
   packages: Record<string, { hasInstallScript?: boolean; engines?: { node?: string } }>
 }
 
-/** A checkout builds its page itself. */
+/** A checkout builds the dashboard itself. */
 const PAGE_PACKAGES = ['lightweight-charts', 'preact', 'vite']
 
 /** A copy of what is needed to start, without its packages. */

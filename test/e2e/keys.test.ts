@@ -228,7 +228,7 @@ test('repeated failed authentication from one address is answered ever more slow
     assert.equal(first.status, 401)
     assert.ok(first.ms >= 95, `${first.ms} ms`)
     assert.ok(second.ms >= 195, `${second.ms} ms`)
-    // The quickest of several: a busy machine delays single answers, the throttle would delay all of them.
+    // The fastest of several: a busy machine delays single answers, the throttle would delay all of them.
     const quickest = async (status: number, asked: Parameters<typeof ask>[1]) => {
       let bestMs = Number.POSITIVE_INFINITY
       for (let i = 0; i < 15 && bestMs >= 90; i++) {

@@ -1,4 +1,4 @@
-/** The live environment against simulated venues on loopback: without credentials it says so, and records what it can. */
+/** The live environment with simulated venues on loopback: without credentials it says so and records what it can. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,7 +13,7 @@ interface Source {
   notice: string | null
 }
 
-/** Contracts of an event; the long sizes have them all. */
+/** The number of contracts per event; the long sizes have all of them. */
 const FEW_STRIKES = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
 const PATIENCE_MS = 180_000
 let sandbox: SandboxPredictions
@@ -102,6 +102,6 @@ test('with credentials there is nothing to say, and the socket is open', async (
   })
   const source = await until(({ status, rows_inserted: rows }) => status !== 'down' && rows > 0, 'recording')
   assert.equal(source.notice, null)
-  // Rows may have been asked for before the socket was open.
+  // Rows may have been polled before the socket was open.
   await untilHolds('an open socket', async () => (await openSockets()) > 0)
 })

@@ -1,4 +1,4 @@
-/** No single request or message keeps the service from others, whatever is in it. `npm run bench` has the close bound. */
+/** No single request or message blocks others, whatever it contains. `npm run bench` has the tight bound. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { measureHolds } from '../fakes/loop-hold.ts'
 
 const SEED = Number(process.env.TAPELINE_SOAK_SEED ?? randomBytes(4).readUInt32LE())
 const SOAK = process.env.TAPELINE_SOAK === 'on'
-/** Code that is not compiled yet, on a machine that others share. */
+/** A loose bound: the code is not compiled yet, and the machine is shared. */
 const MAX_HOLD_MS = 100
 
 test(`no hostile input holds the loop, and none gets a long answer (seed ${SEED})`, async () => {

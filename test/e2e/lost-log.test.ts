@@ -1,6 +1,6 @@
 /**
- * The event log is lost, or an older copy of it is put back, while deliveries wait: no number is given twice, no
- * delivery carries another event's body, and a stream client that comes back is told what it cannot get.
+ * The event log is lost, or replaced by an older copy, while deliveries are pending: no number is given twice, no
+ * delivery carries another event's body, and a stream client that reconnects is told what it cannot get.
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { until } from '../until.ts'
 const ENV = { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' }
 const ORDER = { op: 'subscribe', kinds: ['block_added'] }
 
-/** Writes blocks into the log of a running service and gives their texts. */
+/** Writes blocks into the log of a running service and returns their texts. */
 async function write(folder: string, count: number): Promise<string[]> {
   const writer = openEventWriter(folder)
   const seq = await writer.blocks(count)
@@ -45,7 +45,7 @@ for (const [what, isRestored] of [
     const file = join(folder, 'test-chain.db')
     const before = await write(folder, 2)
     const taken = () => receiver.received.map(({ body }: Received) => body)
-    // Those before may be tried again first.
+    // Earlier deliveries may be tried again first.
     const areTried = () => before.every((text) => taken().includes(text))
     await until('two failed tries', areTried)
     await service.stop({ keepFiles: true })
@@ -85,7 +85,7 @@ for (const [what, isRestored] of [
       after.map(seqOf),
     )
     const gaps = client.frames.filter(({ type }) => type === 'gap')
-    // What the older copy lacks is told again under new numbers; what is lost with a whole log is not.
+    // What the older copy lacks is published again under new numbers; what was lost with a whole log is not.
     if (!isRestored) {
       assert.deepEqual(
         gaps.map(({ reason, after_seq, up_to_seq }) => [reason, after_seq, up_to_seq]),

@@ -82,7 +82,7 @@ function deepBook(random: Random): Sizes {
   return { bids: side(1, 60 + random.below(400)), asks: side(505, 60 + random.below(400)) }
 }
 
-/** A few changes anywhere in the book, most of them far below the top; together they leave another book. */
+/** A few changes anywhere in the book, most of them far below the top, which together make a different book. */
 function changesOf(
   random: Random,
   sizes: Sizes,
@@ -397,7 +397,7 @@ test('NDJSON and CSV carry the same imbalance as JSON', async () => {
       .trimEnd()
       .split('\r\n')
     const column = head.split(',').indexOf('imbalance')
-    // Nothing in front of the imbalance has a comma.
+    // No field before the imbalance contains a comma.
     assert.deepEqual(
       lines.map((line) => Number(line.split(',')[column])),
       expected,

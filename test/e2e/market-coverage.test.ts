@@ -1,7 +1,7 @@
 /**
- * A symbol that falls silent at a venue, as callers see it: every endpoint that the silent streams feed names the
- * stretch, the source and the reason while it lasts; afterwards what the venue can tell again is whole, and what it
- * cannot stays a gap of exactly that stretch.
+ * A symbol that falls silent at a venue, as callers see it: every endpoint that the silent streams feed lists the gap
+ * with its source and reason while it lasts. Afterwards, data that the venue can send again is complete, and the rest
+ * stays a gap of exactly that time.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -23,9 +23,9 @@ const SILENCE_MS = 6 * SECOND_MS
 interface Fed {
   readonly path: string
   readonly source: string
-  /** How often its stream speaks: a gap begins after the last word and ends with the next one. */
+  /** How often its stream sends: a gap begins after the last message and ends with the next one. */
   readonly everyMs: number
-  /** Whether the venue can be asked for what was missed. */
+  /** Whether the missed data can be requested from the venue. */
   readonly isToldAgain: boolean
 }
 
@@ -55,7 +55,7 @@ const FED: readonly Fed[] = [
   })),
 ]
 
-/** Asked for over REST: a silent stream does not touch them. */
+/** Requested over REST, so a silent stream does not affect them. */
 const UNTOUCHED: readonly Pick<Fed, 'path' | 'source'>[] = [
   { path: 'funding?', source: 'cexa_futures' },
   { path: 'open-interest?interval=5m', source: 'cexa_futures' },
@@ -84,7 +84,7 @@ const iso = (timeMs: number) => new Date(timeMs).toISOString()
 
 async function gapsOf({ path, source }: Pick<Fed, 'path' | 'source'>, fromMs: number, toMs: number) {
   const range = `start=${iso(fromMs)}&end=${iso(toMs)}`
-  // Flow and liquidations have one source each and take no other.
+  // Flow and liquidations have one source each and accept no other.
   const from = /^(flow|liquidations)/.test(path) ? '' : `&source=${source}`
   const answer = await ask(`${service.url}/v1/${path}${from}&symbol=BTC&${range}`, { key })
   assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 300)}`)
@@ -148,7 +148,7 @@ function assertBegins(gap: Gap, fed: Fed): void {
   assert.ok(offMs <= SLACK_MS && offMs >= -fed.everyMs - SLACK_MS, `${nameOf(fed)} begins ${offMs} ms off`)
 }
 
-/** The end of the time that a page covers while it lasts. */
+/** The end of the time that a page covers while the silence lasts. */
 function endOf({ path }: Fed): number {
   // The end of a range of snapshots is part of it.
   if (path.startsWith('snapshots')) return askedToMs + 1
@@ -197,7 +197,7 @@ test('afterwards what the venue cannot tell again is a gap of exactly the muted 
 })
 
 test('what is asked for over REST never had a gap', async () => {
-  // Asked for every two minutes at the longest, and covered up to the last answer.
+  // Requested at least every two minutes, and covered up to the last answer.
   await world.clock.runUntil(mutedMs + MUTED_FOR_MS + 2 * MINUTE_MS + 5 * SECOND_MS)
   for (const each of UNTOUCHED)
     assert.deepEqual(await gapsOf(each, mutedMs - 10 * SECOND_MS, mutedMs + MUTED_FOR_MS), [], each.path)

@@ -46,7 +46,7 @@ test('credits are base plus rows times price, and leave the balance by as much',
       const url = urlOf(route, query)
       const answer = await service.get(url, { key })
       if (answer.status !== 200) {
-        // The empty range of the far past lies outside of the plan, or of what was recorded.
+        // The empty range in the distant past is outside the plan, or before anything was recorded.
         assert.ok(query.end !== undefined, `${url} ${answer.text}`)
         assert.equal(answer.headers.get('x-credits-used'), '0')
         continue
@@ -172,7 +172,7 @@ test('a preview follows the cursor, the cap and the balance like the page does',
   assert.deepEqual([small.json.rows_affordable, small.json.would_be_capped], [4, true])
   const enough = await service.get(`${url}&limit=4&dry_run=true`, { key: poor })
   assert.deepEqual([enough.json.rows_affordable, enough.json.would_be_capped], [4, false])
-  // Whoever cannot pay may still ask what it would cost.
+  // A caller who cannot pay may still ask for the price.
   const broke = await service.key({ plan: 'business', credits: 0 })
   const none = await service.get(`${url}&limit=3&dry_run=true`, { key: broke })
   assert.deepEqual([none.json.credits, none.json.rows_affordable, none.json.would_be_capped], [59, 0, true])

@@ -83,7 +83,7 @@ function shapesOf(schema: Schema): Schema[] {
   return name === undefined ? [plain, ...(plain.anyOf ?? []).flatMap(shapesOf)] : shapesOf(plain)
 }
 
-/** A CSV field as the row schema tells its type; an empty one is null or absent. */
+/** A CSV field converted to the type in the row schema; an empty field is null or absent. */
 function decode(field: { text: string; quoted: boolean }, schemas: Schema[]): unknown {
   if (field.text === '' && !field.quoted) return undefined
   const types = schemas.flatMap((schema) => schema.type ?? (typeof schema.const === 'string' ? 'string' : []))
@@ -91,7 +91,7 @@ function decode(field: { text: string; quoted: boolean }, schemas: Schema[]): un
   return JSON.parse(field.text)
 }
 
-/** The same row without fields that are null or absent, which CSV cannot tell apart. */
+/** The same row without fields that are null, which CSV cannot distinguish from absent ones. */
 const solid = (row: Row) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined))
 
@@ -244,7 +244,7 @@ test('the format: unknown ones are 422, objects have none, errors are JSON', asy
   assert.deepEqual([problem.json.status, problem.json.code], [400, 'invalid_symbol'])
 })
 
-/** The bytes as they come over the wire. */
+/** The bytes as they are sent. */
 function raw(
   path: string,
   headers: Record<string, string>,
@@ -286,7 +286,7 @@ test('br, gzip and zstd decode to the plain bytes, sealed or open, and carry the
   assert.equal(await choice('identity'), undefined)
   assert.equal(await choice('deflate'), undefined)
   assert.equal(await choice('*;q=0'), undefined)
-  // Small bodies go out as they are.
+  // Small bodies are sent uncompressed.
   const small = await raw('/v1/funding?symbol=XRP', { 'X-API-Key': key, 'Accept-Encoding': 'gzip' })
   assert.equal(small.headers['content-encoding'], undefined)
 })

@@ -168,7 +168,7 @@ test('the schema of a row refuses a row of another shape', async () => {
   assert.ok(!check({ ...body, data: [{ ...body.data[0], funding_rate: '0.1' }] }))
   assert.ok(!check({ ...body, data: [{ timestamp: '2026-06-10T00:00:00.000Z' }] }))
   assert.ok(!check({ data: body.data }))
-  // Each venue has a snapshot shape of its own: a row that lacks half of it fits none.
+  // Each venue has its own snapshot shape: a row that lacks half of it matches none.
   const books = await service.get('/v1/snapshots?symbol=BTC&source=perpdex&limit=1')
   const [row = {}] = (books.json as { data: Record<string, unknown>[] }).data
   const { bids: _bids, ...half } = row

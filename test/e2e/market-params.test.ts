@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => service.stop())
 
-/** So many spellings of a value each parameter is given in the short form, all of them in turn; else every one. */
+/** How many spellings of a value the short form tries for each parameter, taking turns; the long form tries all. */
 const SPELLINGS = process.env.TAPELINE_SOAK === undefined ? 3 : Number.POSITIVE_INFINITY
 const given = new Map<readonly string[], number>()
 function some(values: readonly string[]): readonly string[] {
@@ -279,7 +279,7 @@ test('identifiers: an unknown one is 404, one that cannot be any is 422', async 
   assertError(await service.get('/v1/markets/no-such-market-1'), 404, 'market_not_found')
   assertError(await service.get(`/v1/predmkt_a/markets/${TICKER}`), 404, 'market_not_found')
   assertError(await service.get('/v1/markets/a%20b'), 422, 'invalid_param')
-  // A market of another symbol is as good as unknown.
+  // A market of another symbol counts as unknown.
   assertError(
     await service.get(`/v1/candles?symbol=ETH&source=predmkt_a&market_id=${CONDITION}`),
     404,

@@ -1,4 +1,4 @@
-/** Each plan against each gate: bars, history depth, row cap, min_usd and the ticker. */
+/** Each plan against each gate: intervals, history depth, row cap, min_usd and the ticker. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { useTurnTime } from '../../src/kit/turns.ts'
@@ -54,7 +54,7 @@ test('candles finer than the plan allows are 403 with the tier that has them', a
           { plan },
         )
         const hasBars = !path.includes('predmkt') || CANDLE_INTERVALS.predmkt_a?.includes(interval)
-        // A path that has no such bars says so to every plan.
+        // A path without such candles says so to every plan.
         if (!hasBars) assertError(answer, 400, 'invalid_interval')
         else if (!PLAN_INTERVALS[plan].includes(interval)) {
           const body = assertError(answer, 403, 'tier_restricted')
@@ -77,7 +77,7 @@ test('a source without the interval is 400 invalid_interval and names what it ha
         assert.equal((await service.get(url)).status, 200, `${source} ${interval}`)
         continue
       }
-      // No plan is asked for that would not have it either.
+      // No plan is suggested that would not allow it either.
       for (const plan of PLANS) {
         const body = assertError(await service.get(url, { plan }), 400, 'invalid_interval')
         assert.deepEqual([body.param, body.allowed], ['interval', intervals])
@@ -123,7 +123,7 @@ test('candles and trades move an older start to the window of the plan and say s
         const body = assertError(await service.get(urlOf(route, range), { plan }), 403, 'tier_restricted')
         assert.equal(body.earliest_start, iso(window))
         assert.equal(body.param, start === undefined ? 'end' : 'start')
-        // A plan that reaches the end serves the range, with its start moved: no higher one is needed.
+        // A plan that reaches the end of the range serves it with a moved start, so no higher plan is required.
         const needs: Plan | undefined = PLANS.find((other) => NOW - (history.days[other] ?? 0) * DAY <= end)
         assert.equal(body.required_tier, needs && TIER_OF[needs], `${route.path} ${plan} ${end}`)
         if (needs !== undefined) {
@@ -217,7 +217,7 @@ test('without a start the page begins at the window of the plan', async () => {
 })
 
 test('a start before the first row is moved to it: clamped, before_earliest_data', async () => {
-  // The world begins 40 days ago, the hourly bars of prediction markets half a day ago.
+  // The world begins 40 days ago, the hourly candles of prediction markets half a day ago.
   const answer = await service.get(`/v1/predmkt_a/candles?symbol=BTC&start=${iso(NOW - 3 * DAY)}`)
   const meta = metaOf(answer)
   assert.deepEqual(
@@ -243,7 +243,7 @@ test('the row cap of the plan cuts a page and is reported; the requested limit i
     assert.equal(own.headers.get('x-rows-capped'), 'false')
     assert.equal(own.headers.get('x-rows-returned'), String(ROW_CAP[plan]))
   }
-  // What fits below the cap is no cut, whatever the limit says.
+  // A page below the cap is not cut, whatever the limit is.
   const few = await service.get('/v1/candles?symbol=BTC&source=cexa&interval=4h&limit=10000', {
     plan: 'free',
   })
@@ -349,7 +349,7 @@ test('sampled snapshots count as heavy calls in flight, also where they cost not
   const key = await service.key({ plan: 'free' })
   const path = '/v1/snapshots?symbol=BTC&source=predmkt_b&interval=24h'
   const requests = ['', '&dry_run=true'].flatMap((rest) => Array.from({ length: 10 }, () => path + rest))
-  // Every turn of the loop has one step of the reads, as on a machine that is very slow.
+  // Every turn of the loop runs one step of the reads, as on a very slow machine.
   let nowMs = 0
   const giveBack = useTurnTime(() => (nowMs += 1_000))
   try {

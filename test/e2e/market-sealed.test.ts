@@ -48,7 +48,7 @@ const QUERIES = [
   `/v1/ticker?symbol=BTC&start=${iso(FINAL - MINUTE)}&end=${iso(FINAL)}&limit=55`,
 ]
 
-/** Walks every query and gives the hash and tag of each page; all of them must be sealed. */
+/** Walks every query and returns the hash and tag of each page; all pages must be sealed. */
 async function sealedPages(service: MarketService): Promise<Map<string, string>> {
   const pages = new Map<string, string>()
   for (const query of QUERIES) {
@@ -65,7 +65,7 @@ async function sealedPages(service: MarketService): Promise<Map<string, string>>
   return pages
 }
 
-/** Filled once for the tests that write nothing. */
+/** Filled once, for the tests that only read. */
 let shared: MarketService
 before(async () => {
   shared = await startMarketService({ nowMs: NOW, fill: fillWorld })
@@ -159,9 +159,9 @@ test('a page with a gap is open, names it, and is sealed when the gap is filled'
     complete: false,
     gaps: [{ source: 'cexa', from: iso(lostFrom), to: iso(lostTo), reason: 'venue_down' }],
   })
-  // A page of the same walk that lies before the gap is whole.
+  // A page of the same walk that lies before the gap is complete.
   assert.ok(isSealed(await service.get(`${url}&limit=20`)))
-  // The bar before the gap was the last one that was seen to its end.
+  // The candle before the gap was the last one that was observed to its end.
   assert.ok(isOpen(await service.get(`${url}&limit=21`)))
 
   await service.store.write({
@@ -173,7 +173,7 @@ test('a page with a gap is open, names it, and is sealed when the gap is filled'
   assert.ok(isSealed(whole))
   assert.equal((whole.json.data as unknown[]).length, 60)
   assert.notEqual(whole.headers.get('etag'), holed.headers.get('etag'))
-  // An observation that is taken back opens the page again.
+  // If an observation is retracted, the page is no longer sealed.
   await service.store.write({ coverage: [retracted(feed, lostFrom, lostTo)] })
   service.tick()
   assert.ok(isOpen(await service.get(url)))
@@ -216,7 +216,7 @@ test('open time, a moving end, a clamped start and a cut by plan or balance are 
     assert.ok(isOpen(answer), url)
     assert.ok(answer.headers.has('etag'))
   }
-  // The same page is sealed for a plan that does not cut it, and where only the own limit does.
+  // The same page is sealed for a plan that does not cut it, and if only the caller's own limit cuts it.
   assert.ok(
     isSealed(await service.get(`${candles}&start=${iso(FINAL - 6 * DAY)}&end=${iso(FINAL)}&limit=120`)),
   )
@@ -260,7 +260,7 @@ test('a page of one market speaks of the series of its duration only', async () 
   const one = await service.get(`/v1/snapshots?symbol=BTC&source=predmkt_b&market_id=${TICKER}&${range}`)
   assert.deepEqual((one.json.meta as { coverage: { gaps: unknown[] } }).coverage.gaps, [])
   assert.ok(isSealed(one))
-  // Without a market every duration is asked for, and most of them were never observed here.
+  // Without a market every duration is read, and most of them were never observed here.
   const all = await service.get(`/v1/snapshots?symbol=BTC&source=predmkt_b&${range}`)
   assert.ok(isOpen(all))
   // A duration that the market does not have finds nothing.
@@ -302,7 +302,7 @@ test('a sampling step that is not over is open, however many rows follow', async
   const service = await startMarketService({
     nowMs: NOW,
     fill: async (store) => {
-      // Two markets in one five-minute step; the watermark stands inside the step.
+      // Two markets in one five-minute step; finality ends inside the step.
       await store.write({
         rows: [{ feed, rows: [sample('A-1', from + 60_000), sample('B-1', from + 90_000)] }],
       })
@@ -344,7 +344,7 @@ test('a walk backwards to a start before the window is clamped on every page, wi
     }
     assert.equal(rows, 41)
   }
-  // A cursor of a wider plan opens nothing that the plan may not read.
+  // A cursor of a larger plan gives no access beyond the caller's plan.
   const wide = await service.get(`${query}&start=${iso(NOW - 20 * DAY)}`)
   const narrow = await service.get(`${query}&after=${wide.headers.get('x-next-cursor')}`, { plan: 'free' })
   assert.equal((narrow.json.meta as { clamped: boolean }).clamped, true)
@@ -445,7 +445,7 @@ test('a correction changes bytes and tag; the old bytes stay in the store', asyn
     [1, 2],
   )
   assert.equal(JSON.parse(both[1]?.text ?? '{}').close, 60_050)
-  // A late row in final time voids the page too.
+  // A late row in final time also invalidates the page.
   const late = await service.get(url)
   await service.store.write({ rows: [{ feed: feedOf('trades', 'perpdex'), rows: [] }] })
   service.tick()

@@ -15,9 +15,9 @@ import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
 const PRICE = 25
-/** What a kill may lose of the charges; on a machine that others share they may be written late. */
+/** The charges that a kill may lose; on a shared machine they may be written late. */
 const LOST_MS = process.env.TAPELINE_SOAK === undefined ? 3_000 : 250
-/** What the callers of the short form leave of the machine: their load lasts longer. */
+/** A pause between calls in the short form, so that the load lasts longer and leaves processor time to others. */
 const PAUSE_MS = process.env.TAPELINE_SOAK === undefined ? 100 : 0
 const folder = dataFolder()
 let first: ChildService
@@ -42,7 +42,7 @@ async function payer(credits: number): Promise<{ id: string; key: string }> {
   return { id, key: await makeKey(parts.accounts, { accountId: id }) }
 }
 
-/** As the command line tells it. */
+/** The usage as printed by the command line. */
 async function usedBy(id: string) {
   const { used, remaining } = await parts.accounts.balance(await parts.accounts.get(id), 'test')
   const rows = await parts.accounts.usage(id, Date.now() - 1e8, Date.now())
@@ -105,7 +105,7 @@ test('a kill during load loses at most the last 250 ms of charges and doubles no
     requests >= early,
     `${requests} charges are kept of ${early} that were answered ${LOST_MS} ms before`,
   )
-  // A request may be charged and its answer lost with the process; never more than were under way.
+  // A request may be charged although its answer was lost with the process, but never more than were in flight.
   assert.ok(requests <= answers.length + 16, `${requests} charges for ${answers.length} answers`)
   first = await spawnService(folder.path)
   const again = await ask(`${first.url}/v1/sources`, { key })

@@ -1,4 +1,4 @@
-/** A service on a data folder is stopped, its store is copied into PostgreSQL, and a service on that goes on with it. */
+/** A service on a data folder is stopped, its store is copied into PostgreSQL, and a service continues from there. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Feed } from '../../src/core/feed.ts'

@@ -1,4 +1,4 @@
-/** The service in front of three nodes that are dead, hang, are slow and die: reads succeed while one is well. */
+/** The service with three nodes that are dead, hang, are slow and die: reads succeed while one is healthy. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { exactText, type RpcReply } from '../fakes/chain-service.ts'
@@ -14,7 +14,7 @@ after(() => trial.chain.stop())
 test('dead at start: the others answer, and /v1/status and /ready tell the truth', async () => {
   await trial.readsSucceed(5)
   await trial.submitted()
-  // One that answers a probe late counts as down for a moment.
+  // A node that answers a probe late counts as down for a moment.
   await trial.chain.healthy(2)
   const { nodes } = (await trial.chain.get('/v1/status', trial.key)).json as {
     nodes: { name: string; state: string }[]

@@ -1,4 +1,4 @@
-/** The service in front of two nodes, one of which lags or speaks for another network. */
+/** The service with two nodes, one of which lags or belongs to another network. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type NodeTrial, pause, startNodeTrial } from '../fakes/node-trial.ts'

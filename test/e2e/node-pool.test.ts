@@ -1,4 +1,4 @@
-/** The node pool against simulated nodes that are processes of their own: the whole way, real signals included. */
+/** The node pool with simulated nodes in separate processes: end to end, with real signals. */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
@@ -52,7 +52,7 @@ async function value(method: string, params: unknown = {}): Promise<Record<strin
   return outcome.value as Record<string, unknown>
 }
 
-/** A payment of that coin to its owner; the scripts go out in the object form, which the pool has to rewrite. */
+/** A payment of that coin to its owner; its scripts are in the object form, which the pool has to rewrite. */
 function signed(coin: { outpoint: object; utxoEntry: { scriptPublicKey: string; blockDaaScore: number } }) {
   const { scriptPublicKey, blockDaaScore } = coin.utxoEntry
   const entry = {

@@ -138,7 +138,7 @@ test('while it starts, the port answers 503 with Retry-After; a connection from 
     const endsAt = performance.now() + 180_000
     while (!seen.has(200) && performance.now() < endsAt) {
       const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined)
-      // Far less than a start takes.
+      // Far shorter than a start.
       await new Promise((resolve) => setTimeout(resolve, 3))
       if (answer === undefined) continue
       seen.add(answer.status)

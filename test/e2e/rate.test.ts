@@ -85,7 +85,7 @@ test('all keys of an account and environment share one rate; the other environme
 test('over a real socket, waiting for Retry-After works; /v1/sources answers rate_limit_exceeded', async () => {
   let [accountId, key] = ['', '']
   let burst: Answer[] = []
-  // On a busy machine a burst may take longer than the second for which the limit is.
+  // On a busy machine a burst may take longer than the one second that the limit is about.
   for (let tookMs = Number.POSITIVE_INFINITY; tookMs > 900; ) {
     accountId = await real.account('free')
     key = await real.key({ accountId })

@@ -1,6 +1,6 @@
 /**
- * What the self-checks of the recorders found in the sandbox. Runs after everything else that uses it: what it recorded
- * through faults, a full disk and restarts is examined too, and nobody has to wait for the first check of each source.
+ * What the self-checks of the recorders found in the sandbox. Runs after everything else that uses it, so that data
+ * recorded through faults, a full disk and restarts is examined too, and the first check of each source is done.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { metricOf, useSandboxService } from '../fakes/sandbox-service.ts'
 import { until } from '../until.ts'
 
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
-/** The first check of a source comes within a minute. */
+/** The first check of a source happens within a minute. */
 const FIRST_CHECK_MS = 90_000
 
 const sandbox = useSandboxService()

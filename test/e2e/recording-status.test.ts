@@ -1,6 +1,6 @@
 /**
- * What operators and callers see of a recording in trouble: `/v1/status` and `/ready` change when a venue, a feed or
- * the disk stops, and change back; frames that cannot be read are counted and stored. One service for all of it, whose
+ * What operators and callers see when recording is in trouble: `/v1/status` and `/ready` change when a venue, a feed or
+ * the disk fails, and change back; frames that cannot be read are counted and stored. All of it uses one service, whose
  * disk is really full.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ const skip =
       : 'needs mount namespaces'
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
 const WITHIN_MS = 120_000
-/** How soon is not promised: the recording itself goes before the past. */
+/** There is no promise how soon, because live recording has priority over the past. */
 const FILLED_WITHIN_MS = 420_000
 const DAY_MS = 24 * 3_600_000
 

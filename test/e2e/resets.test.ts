@@ -1,6 +1,6 @@
 /**
  * Connections that are reset or half-closed at any moment, in every state that a connection to the service can be
- * in: the process lives on, serves others and holds none of them. The moments are drawn from a printed seed.
+ * in: the process survives, serves others and keeps none of them open. The moments are drawn from a printed seed.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -50,7 +50,7 @@ function frame(text: string, opcode = 1): Buffer {
   return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | body.length, 0, 0, 0, 0]), body])
 }
 
-/** What a client sends, in the parts between which it may wait or leave. */
+/** What a client sends, in parts between which it may wait or disconnect. */
 function statesOf(): Record<string, (string | Buffer)[]> {
   const withKey = `X-API-Key: ${key}\r\n`
   const body = '{"jsonrpc":"2.0","id":1,"method":"getInfo","params":{}}'
@@ -93,7 +93,7 @@ async function meet(parts: readonly (string | Buffer)[]): Promise<void> {
   const { port } = new URL(service.url)
   const socket = connect({ port: Number(port), host: '127.0.0.1' })
   socket.on('error', () => {})
-  // Some read, some leave what they are sent unread.
+  // Some clients read, some leave the answers unread.
   if (draw(2) === 0) socket.on('data', () => {})
   const leavesAfter = draw(parts.length + 1)
   const halfCloses = draw(3) === 0
@@ -150,13 +150,13 @@ test('a request for another protocol is answered as plain HTTP', async () => {
     socket.destroy()
     return got
   }
-  // What follows on the connection is read as the next request: nothing was switched.
+  // What follows on the connection is read as the next request, because the protocol was not switched.
   const h2c = await ask(asksUpgrade('/health', 'h2c', 'HTTP2-Settings: AAMAAABk\r\n') + get('/v1/health'), 2)
   assert.match(h2c, /^HTTP\/1\.1 200 OK[\s\S]*"status":"ok"[\s\S]*HTTP\/1\.1 200 OK[\s\S]*"status":"ok"/)
   const posted = (more: string) =>
     `POST /rpc HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n${more}Content-Length: 2\r\n\r\n[]`
   assert.match(await ask(posted('') + get('/health'), 2), /"code":-32600[\s\S]*"status":"ok"/)
-  // The same where the full parser reads it; that connection ends with the answer.
+  // The same with Node's parser; that connection ends with the answer.
   assert.match(await ask(posted('Trailer: x\r\n'), 1), /Connection: close[\s\S]*"code":-32600/i)
   assert.match(
     await ask(asksUpgrade('/nowhere', 'websocket', WS_KEY), 1),

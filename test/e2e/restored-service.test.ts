@@ -1,7 +1,7 @@
 /**
- * A real service that records, indexes and delivers is backed up by the command, goes on, and is lost by SIGKILL. On
- * another folder with an empty home the restored one goes on: nothing is given twice, sealed pages keep their bytes, and
- * what was recorded since the backup is a gap that backfill closes.
+ * A real service that records, indexes and delivers is backed up by the command, continues and is killed. A service
+ * restored into another folder, with an empty home, continues: no number is given twice, sealed pages keep their bytes,
+ * and what was recorded since the backup is a gap that backfill closes.
  */
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
@@ -20,7 +20,7 @@ import { folderHashes, type TableHashes, tableHashes, withoutContinued } from '.
 import { until } from '../until.ts'
 
 const isLong = process.env.TAPELINE_SOAK !== undefined
-/** Two services at the full rate, one after the other, on a busy machine. */
+/** Long enough for two services at the full rate, one after the other, on a busy machine. */
 const PATIENCE_MS = 300_000
 const RECORDED_MS = 60_000
 const LOST_MS = 60_000
@@ -29,7 +29,7 @@ const SETTLED_MS = 500
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Writes blocks into the log of a running service; their numbers. */
+/** Writes blocks into the log of a running service and returns their numbers. */
 async function writeBlocks(folder: string, count: number): Promise<number[]> {
   const writer = openEventWriter(folder)
   const newest = await writer.blocks(count)
@@ -89,7 +89,7 @@ test('after a restore no event number is given twice and nothing that was delive
   for (const { events } of receiver.received)
     for (const { seq } of events) assert.ok(fresh.includes(seq), `${seq} was sent again`)
   assert.equal(receiver.received.length, 10)
-  // A receiver drops what has an id that it knows.
+  // A receiver ignores deliveries whose id it knows.
   assert.deepEqual(
     idsOf().filter((id) => idsBefore.has(id)),
     [],
@@ -144,7 +144,7 @@ test('a service that records, indexes and delivers was lost and goes on from its
   await until('deliveries', () => receiver.accepted.size > 20, PATIENCE_MS)
   await wait(RECORDED_MS)
 
-  // By the command, as an operator does it, and once more to compare every table at its instant.
+  // Backed up by the command, as an operator would, and once more to compare every table at that instant.
   const byCommand = await cliJson<{ result: string }>(data, ['backup', '--to', backups])
   assert.equal(byCommand.result, 'verified')
   const atInstant: TableHashes = {}
@@ -175,7 +175,7 @@ test('a service that records, indexes and delivers was lost and goes on from its
   assert.ok(Object.keys(now).length > 40)
   const refused = await cli(data, ['restore', '--from', backups])
   assert.match(refused.stderr, /is not empty/)
-  // The nodes are the world outside: they were not lost.
+  // The nodes are outside the service and were not lost.
   if (existsSync(join(data, 'sandbox-node')))
     cpSync(join(data, 'sandbox-node'), join(restored, 'sandbox-node'), { recursive: true })
 
@@ -197,7 +197,7 @@ test('a service that records, indexes and delivers was lost and goes on from its
   assert.ok(newest.length > 10)
   const repeated = sent.filter(({ seq }) => seenSeqs.has(seq))
   t.diagnostic(`${sent.length} deliveries after the restore, ${repeated.length} that had been waiting`)
-  // One that was on its way at the instant has the number, and the id, that it had.
+  // A delivery that was in flight at the instant of the backup keeps its number and its id.
   assert.ok(repeated.length <= 50)
 
   const lost = rangeOf(

@@ -56,7 +56,7 @@ test('below the floor recording goes on, replays are refused with 503, and statu
     assert.match(await metrics.text(), /^tapeline_disk_low 1$/m)
     assert.match(service.printed(), /the disk is nearly full/)
     await until('rows are recorded all the same', async () => {
-      // The key's plan has five requests a second.
+      // The key's plan allows five requests a second.
       await wait(500)
       const { ingestion } = (await status()) as unknown as { ingestion: { rows_inserted: number }[] }
       return ingestion.some((source) => source.rows_inserted > 0)

@@ -34,7 +34,7 @@ before(async () => {
       return { TAPELINE_NODES: urls }
     },
   })
-  // The strict node stays in step with the simulated one, so that both get calls until the end.
+  // The strict node follows the simulated one, so that both get calls until the end.
   following = setInterval(() => {
     strict.state.daaScore = Number(chain.nodes[0]?.status().virtualDaaScore)
   }, 200)
@@ -59,7 +59,7 @@ test(`${BODIES} random and mutated bodies (seed ${SEED})`, async (t) => {
     ...{ url: chain.service.url, key, bodies: BODIES, connections: CONNECTIONS, seed: SEED, material },
   })
   t.diagnostic(`answers: ${[...codes].map(([code, count]) => `${count} × ${code}`).join(', ')}`)
-  // Of the two nodes only one refuses anything, and which of them gets a call is a matter of time.
+  // Only one of the two nodes refuses anything, and timing decides which of them gets a call.
   const expected = BODIES > 1_000 ? FUZZ_CODES : FUZZ_CODES.filter((code) => code !== -32_000)
   for (const code of [...expected, 'result'])
     assert.ok((codes.get(code) ?? 0) > 0, `nothing was answered with ${code}`)

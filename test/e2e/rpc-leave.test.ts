@@ -1,4 +1,4 @@
-/** Callers who disconnect: what waits for them is dropped, what was not sent is not sent, nothing is charged. */
+/** Callers who disconnect: pending work for them is dropped, calls not yet sent are not sent, nothing is charged. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
@@ -7,7 +7,7 @@ import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { until } from '../until.ts'
 
-/** One heavy call at a time, so that a slot that is not given back is seen at once. */
+/** One heavy call at a time, so that a slot that is not released is noticed at once. */
 const ONE_HEAVY = { ...WIDE_PLAN, name: 'one-heavy', heavyCallsInFlight: 1 }
 
 let chain: ChainService
@@ -36,7 +36,7 @@ async function spent(key: string): Promise<number> {
   return credits.used
 }
 
-/** Sends a body and cuts the connection as soon as that is so. */
+/** Sends a body and cuts the connection as soon as the condition holds. */
 async function askAndLeave(
   path: string,
   key: string,
@@ -59,7 +59,7 @@ test('a heavy call of a caller who left gives its slot and its credits back whil
   hang(true)
   const before = received('getMempoolEntries')
   await askAndLeave('/rpc', key, call('getMempoolEntries'), () => received('getMempoolEntries') > before)
-  // The next one is neither refused for want of a slot (429) nor for want of credits (402): it is on its way.
+  // The next call is refused neither for lack of a slot (429) nor for lack of credits (402): it is sent.
   const left = received('getMempoolEntries')
   let next = chain.post(call('getMempoolEntries'), key)
   await until('the next one reaches the node', async () => {

@@ -9,7 +9,7 @@ import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { until } from '../until.ts'
 
-/** Typed in from the contract, not from the table of the service. */
+/** Typed from the contract, not taken from the table of the service. */
 const LIGHT =
   'ping, getServerInfo, getInfo, getSyncStatus, getCurrentNetwork, getSystemInfo, getConnections, getMetrics, getPeerAddresses, getConnectedPeerInfo, getBlockDagInfo, getSink, getSinkBlueScore, getBlockCount, getCurrentBlockColor, getBlockRewardInfo, getSeqCommitLaneProof, getBalanceByAddress, getUtxoReturnAddress, getFeeEstimate, getFeeEstimateExperimental, getCoinSupply, getDaaScoreTimestampEstimate, estimateNetworkHashesPerSecond, getSubnetwork'.split(
     ', ',
@@ -23,13 +23,13 @@ const BLOCKED =
     ', ',
   )
 const UNKNOWN = ['', 'getsink', 'getSink ', '__proto__', 'constructor', 'getBlock\u0000', 'x'.repeat(10_000)]
-/** What fits into a second fits into a minute: however long the calls of a test take, the limit is reached. */
+/** The same limit per minute as per second, so that it is reached however long the calls of a test take. */
 const NARROW = { name: 'narrow', extends: 'free', requestsPerSecond: 5, requestsPerMinute: 5 }
-/** The heavy calls of the free plan without its rate. */
+/** The free plan's limit of heavy calls without its rate limit. */
 const TWO_HEAVY = { ...WIDE_PLAN, name: 'two-heavy', heavyCallsInFlight: 2 }
 const NO_HEAVY = { ...WIDE_PLAN, name: 'no-heavy', heavyCallsInFlight: 0 }
 
-/** Long enough for another call meanwhile, on a machine that tests share. */
+/** Long enough for another call in the meantime, on a shared machine. */
 const LATE_MS = 3_000
 
 let chain: ChainService
@@ -43,7 +43,7 @@ before(async () => {
   })
   key = await chain.key()
   await chain.healthy(2)
-  // It asks for blocks when it begins, and for the chain afterwards.
+  // The index requests blocks when it starts, and the chain afterwards.
   await until('the index begins', () =>
     chain.nodes.some(({ log }) => Number(log.counts().getVirtualChainFromBlock) > 0),
   )
@@ -132,7 +132,7 @@ test('blocked and unknown methods and wrong params are refused for nothing, and 
     assert.equal(charged(answer), 0)
     if (code === -32602) assert.ok(Object(reply.error?.data?.faults).length > 0, answer.text)
   }
-  // The index asks for what it needs all the time; none of that was asked for here.
+  // The index calls nodes all the time; those calls are not from this test.
   const asked = [...BLOCKED, ...UNKNOWN, ...wrong.map(([method]) => method), '(malformed)']
   for (const node of chain.nodes) {
     const arrived = Object.keys(node.log.counts()).filter((name) => asked.includes(name))
@@ -177,7 +177,7 @@ test('18446744073709551615 survives in both directions', async () => {
   const asked = await chain.call(key, 'getDaaScoreTimestampEstimate', { daaScores: [max, String(max)] })
   assert.ok(asked.reply.result, asked.answer.text)
   const { sink } = await result('getSink')
-  // A block is judged in the context of its parents, so that one that the chain has passed is still a good one.
+  // A block is validated in the context of its parents, so one that the chain has passed is still valid.
   const { block } = (await goodParams(exactResult)).submitBlock as { block: { header: object } }
   const header = { ...block.header, nonce: max }
   const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
@@ -238,7 +238,7 @@ test('a batch of n counts n requests; what the rate cannot take is refused whole
     String(told.message),
     /more than the rate .* ever allows at once\. Send at most 5 in a batch\.$/,
   )
-  // It would never pass: nobody is told to try again.
+  // It could never succeed, so the caller is not told to try again.
   assert.equal(told.retry_after, undefined)
   assert.equal(never.headers.get('retry-after'), null)
 })
@@ -261,7 +261,7 @@ test('a balance that cannot take the whole batch refuses it whole; at 0 refusals
   )
 })
 
-/** Probes that were late may have put the nodes out of use. */
+/** Late probes may have made the nodes count as down. */
 async function quickAgain(): Promise<void> {
   for (const node of chain.nodes) node.setFaults({ latencyMs: 0 })
   await chain.healthy(2)
@@ -329,7 +329,7 @@ test('a plan without heavy calls has none of /rpc, and the answers about an addr
     assert.equal((await chain.get(`/v1/addresses/${ADDRESS}/${tail}`, none)).status, 200, tail)
 })
 
-/** As `src/upstreams/methods.ts` has it. */
+/** The same value as in `src/upstreams/methods.ts`. */
 const FEE_KEPT_MS = 500
 
 test('what the node itself keeps is asked for once and shared; each caller pays', async () => {

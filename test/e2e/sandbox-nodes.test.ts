@@ -1,4 +1,4 @@
-/** The simulated nodes of the service as `npm start` runs it. `whole-service` has their end and their restart. */
+/** The simulated nodes of the service as `npm start` runs it. `whole-service` tests their end and their restart. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { addressOfScript } from '../../sandbox/node/consensus/address.ts'

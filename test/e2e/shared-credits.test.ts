@@ -1,4 +1,4 @@
-/** Credits that several processes spend from one store: exact to the last one. */
+/** Credits that several processes spend from one store are exact to the last one. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { storesIn } from '../fakes/stores.ts'
 import { postgresPlace, withoutPostgres } from '../postgres/test-postgres.ts'
 
 const PRICE = 25
-/** Charges, how many of them the credits cover, and charges that all are covered. */
+/** The number of charges, how many of them the credits cover, and a number that is fully covered. */
 const [ASKED, COVERED, LASTING] =
   process.env.TAPELINE_SOAK === undefined ? [600, 150, 450] : [2_000, 500, 1_500]
 const SPENDER = join(import.meta.dirname, '..', 'fakes', 'spend-process.ts')
@@ -35,7 +35,7 @@ const STORES: readonly SharedStore[] = [
   { name: 'PostgreSQL', processes: 3, skip: withoutPostgres, create: postgresPlace },
 ]
 
-/** Processes spend at the same moment; how many charges all of them got paid, and what the store says. */
+/** Lets processes spend at the same moment; returns how many charges were paid in all, and what the store says. */
 async function spendTogether(
   { processes, create }: SharedStore,
   options: { requests: number; budgets: readonly string[] },

@@ -1,4 +1,4 @@
-/** A clean stop on SIGTERM, with requests under way and connections that will not end. */
+/** A clean stop on SIGTERM, with requests in flight and connections that do not end. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ async function withService(
   }
 }
 
-/** Opens a connection, sends what is given and collects what comes back. */
+/** Opens a connection, sends the given bytes and collects the answer. */
 function open(url: string, bytes: string) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -44,7 +44,7 @@ test('SIGTERM finishes what is in flight, ends idle connections, settles charges
     }
     const idle = open(service.url, `GET /health HTTP/1.1\r\nHost: a\r\n\r\n`)
     while (!idle.text().includes('"status":"ok"')) await new Promise((resolve) => setTimeout(resolve, 5))
-    // Held back by the throttle after failed authentication: in flight when the signal comes.
+    // Delayed by the throttle after failed authentication, so it is in flight when the signal arrives.
     for (let i = 0; i < 25; i++) await ask(`${service.url}/v1/limits`)
     const held = open(service.url, `GET /v1/limits HTTP/1.1\r\nHost: a\r\n\r\n`)
     await new Promise((resolve) => setTimeout(resolve, 500))

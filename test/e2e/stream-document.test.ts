@@ -31,7 +31,7 @@ before(async () => {
 })
 after(() => chain.stop())
 
-/** It has the documented form, and nothing that the document does not name. */
+/** The message has the documented form, and nothing that is not documented. */
 function conforms(place: string, value: object, properties: Record<string, unknown>): void {
   const validate = ajv.getSchema(`doc#/components/${place}`)
   assert.ok(validate, `the document has ${place}`)
@@ -97,7 +97,7 @@ test('every other frame of the server, and what the document lets a client say',
   await client.next('error')
   const reasons = () =>
     new Set(client.frames.flatMap(({ type, reason }) => (type === 'gap' ? [String(reason)] : [])))
-  // What others write to the log is noticed within half a second.
+  // Writes of other processes to the log are noticed within half a second.
   await until('every gap', () => reasons().size === 4)
   for (const frame of client.frames) frameConforms(frame)
   const types = new Set(client.frames.map(({ type }) => type))

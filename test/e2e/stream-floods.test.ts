@@ -105,7 +105,7 @@ test('an address has only so many connections without an accepted key, and gets 
   const statuses = answers.map((text) => text.slice(9, 12))
   assert.equal(statuses.filter((status) => status === '101').length, PENDING)
   assert.equal(statuses.filter((status) => status === '429').length, 5)
-  // Nothing but the goodbye is sent to them.
+  // Nothing but a close is sent to them.
   await until('they are closed', () =>
     answers.every((text) => text.startsWith('HTTP/1.1 429') || /\r\n\r\n\x88/.test(text)),
   )

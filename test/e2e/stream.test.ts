@@ -83,7 +83,7 @@ test(`a client that is cut off ${CUTS} times and resumes sees exactly what one t
     })
     const fresh: StreamClient = connectStream(service.url, key, {
       onEvent: (event) => {
-        // What arrives after the cut was never processed: the client asks for it again.
+        // What arrives after the cut was not processed: the client requests it again.
         if (count >= stopAfter && cut < CUTS) return
         seen.push(event.seq)
         if (++count === stopAfter) cutAt()
@@ -194,7 +194,7 @@ test('while the log forgets under a client that is cut off and resumes, whatever
     while (running) {
       await writer.utxos(new Array(1 + Math.floor(random() * 40)).fill(mine), padding)
       await writer.blocks(1 + Math.floor(random() * 5))
-      // Sometimes all but the newest few go, sometimes nothing.
+      // Sometimes all but the newest few are dropped, sometimes nothing.
       const { bytes } = await writer.events.bounds()
       if (random() < 0.3)
         await writer.events.retain({ maxAgeMs: Number.MAX_SAFE_INTEGER, maxBytes: bytes * random() })

@@ -93,7 +93,7 @@ test('u64 fields may be decimal text; without a wait nothing is looked for', asy
 })
 
 test('a sequence of 18446744073709551615 reaches the node unchanged, as number and as text', async () => {
-  // The signature no longer fits: that the node checks it under the local id proves what it read.
+  // The signature no longer matches: that the node checks it under the local id proves what it read.
   for (const sequence of [18446744073709551615n, '18446744073709551615']) {
     const { json } = payment(coin())
     const [input] = json.inputs as object[]
@@ -160,7 +160,7 @@ test('a transaction that is accepted before it is seen is success', async () => 
   assert.equal(seen.json.mempool_seen, true, `on the first send: ${seen.text}`)
   await chain.nodes[0]?.setDwell(20)
   const late = await send(json, { wait_for_mempool: true, wait_timeout_seconds: 2 })
-  // It is in no mempool any more, and that is not waited for.
+  // It is no longer in any mempool, and the test does not wait for that.
   const { mempool_seen: isSeen, already_accepted: isAccepted, attempts } = late.json
   assert.deepEqual([isSeen, isAccepted, attempts], [false, true, 1], late.text)
 })

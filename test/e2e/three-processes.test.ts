@@ -1,4 +1,4 @@
-/** Three processes that answer requests on one PostgreSQL: a key, a balance and a limit mean the same in all of them. */
+/** Three processes that answer requests on one PostgreSQL: keys, balances and limits are the same in all of them. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,9 +16,9 @@ import { until } from '../until.ts'
 
 const skip = withoutPostgres
 const PRICE = 25
-/** Requests at once, and how many of them the balance covers. */
+/** The number of simultaneous requests, and how many of them the balance covers. */
 const [ASKED, COVERED] = process.env.TAPELINE_SOAK === undefined ? [600, 150] : [2_000, 500]
-/** So long an account asks for more than its rate. */
+/** How long an account exceeds its rate. */
 const RATE_SECONDS = process.env.TAPELINE_SOAK === undefined ? 3 : 5
 const RATE = 20
 const PLANS = [
@@ -39,7 +39,7 @@ before(async () => {
     TAPELINE_ROLES: 'api',
     TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
   }
-  // All at once, on an empty database.
+  // All processes start at once, on an empty database.
   const started = await Promise.allSettled(
     folders.map(({ path }) => spawnService(path, { env, plans: PLANS })),
   )
@@ -86,7 +86,7 @@ test(`${ASKED} parallel requests over three processes against a balance for ${CO
     ...{ key, count: ASKED, connections: 100 },
   })
   assert.equal(statuses.get(200), COVERED)
-  // On a machine that others share a first look at the account may take too long: that is said, and nothing is charged.
+  // On a shared machine the first read of the account may take too long: that is reported, and nothing is charged.
   assert.equal(
     (statuses.get(402) ?? 0) + (statuses.get(503) ?? 0),
     ASKED - COVERED,
@@ -130,9 +130,9 @@ test('the rate of an account holds for all processes together', { skip }, async 
     bursts++
     seconds = (performance.now() - startMs) / 1_000
   }
-  // In the first moment each may admit the whole limit.
+  // In the first moment each process may admit the whole limit.
   assert.ok(admitted <= (seconds + 3) * RATE, `${admitted} in ${seconds} s`)
-  // On a busy machine a burst may take longer than a second; it asks for more than a second allows.
+  // On a busy machine a burst may take longer than a second, so it sends more than a second allows.
   const least = 0.6 * Math.min(seconds, bursts) * RATE
   assert.ok(admitted >= least, `only ${admitted} in ${seconds} s and ${bursts} bursts`)
 })

@@ -1,6 +1,6 @@
 /**
- * Must hold: with own TLS every kind of request works as without it; a renewed certificate reaches new connections and
- * cuts no open one; files that do not fit change nothing.
+ * Must hold: with own TLS every kind of request works as without it; a renewed certificate is used for new connections
+ * and cuts no open one; files that do not match change nothing.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ function use(files: { cert: string; key: string }): void {
   replace(used.key, readFileSync(files.key))
 }
 
-/** Nobody reads half of it. */
+/** Replaced atomically, so that nobody reads half of it. */
 function replace(file: string, content: Buffer | string): void {
   writeFileSync(`${file}.new`, content)
   renameSync(`${file}.new`, file)
@@ -55,7 +55,7 @@ function replace(file: string, content: Buffer | string): void {
 
 interface Client {
   readonly socket: TLSSocket
-  /** The common name of the certificate that it was shown. */
+  /** The common name of the certificate that the client received. */
   readonly shown: string
   text(): string
   readonly closed: Promise<void>
@@ -63,7 +63,7 @@ interface Client {
 
 async function open(url = service.url): Promise<Client> {
   const port = Number(new URL(url).port)
-  // The option is documented, and missing in the types.
+  // The option is documented, but missing in the types.
   const halfOpen: object = { allowHalfOpen: true }
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...halfOpen })
   let text = ''
@@ -80,7 +80,7 @@ async function open(url = service.url): Promise<Client> {
 }
 
 const request = (more = '') => `GET /v1/paid HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${more}\r\n`
-/** A header that the fast path leaves to Node's parser. */
+/** A header that makes the fast path hand the request over to Node's parser. */
 const PATHS = { 'the fast path': '', "Node's parser": 'Trailer: x\r\n' }
 const answers = (client: Client) => client.text().match(/HTTP\/1\.1 200 OK/g)?.length ?? 0
 const skip = SKIP_CERTIFICATES

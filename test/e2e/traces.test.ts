@@ -50,7 +50,7 @@ before(async () => {
     },
   })
   await chain.healthy(1)
-  // What was not sent yet is sent at the end.
+  // Pending traces are sent at shutdown.
   await use().finally(() => chain.stop())
   spans = requests.flatMap(({ resourceSpans }) =>
     resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),

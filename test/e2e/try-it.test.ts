@@ -9,7 +9,7 @@ import { type Receiver, startReceiver } from '../fakes/receiver.ts'
 import { useSandboxService } from '../fakes/sandbox-service.ts'
 import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
 
-/** All values are there half a minute after the start, a covenant the last; a loaded machine takes longer. */
+/** All values exist half a minute after the start, a covenant last; a loaded machine takes longer. */
 const START_MS = 120_000
 
 const sandbox = useSandboxService()
@@ -34,11 +34,11 @@ before(async () => {
 })
 after(() => receiver?.close())
 
-/** What a person would have to fill in. The id of a webhook is told by the answer that creates it. */
+/** What a person would have to fill in. The id of a webhook comes from the answer that creates it. */
 function withoutExample({ paths }: Document): string[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => {
-      // A time is needed, too, though another name of it may be given instead.
+      // A time is required too, although it may be given under another name.
       const params = operation.parameters.filter(
         ({ name, required, example }) =>
           (required || (name === 'time' && path.endsWith('/at'))) && example === undefined && name !== 'id',
@@ -101,7 +101,7 @@ test('heavy calls from the page take no slot for longer than they last', async (
   const { service } = await sandbox()
   const user = await signedUp(service.url, 'heavy@example.com')
   const body = { jsonrpc: '2.0', id: 1, method: 'getMempoolEntries', params: {} }
-  // More than any plan allows at the same time.
+  // More calls than any plan allows at the same time.
   for (let n = 0; n < 12; n++) {
     const answer = await user.call('POST', 'try/test/rpc', body)
     assert.equal(answer.status, 200, answer.text.slice(0, 300))

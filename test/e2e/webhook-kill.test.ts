@@ -1,7 +1,7 @@
 /**
- * Must hold: whenever the whole service is killed, every event arrives at least once or is visible as pending,
- * none is charged twice, every delivery is signed, a rotation overlaps and a replay brings a range again, with
- * receivers that fail in every way there is. `TAPELINE_SOAK` takes 10,000 events and waits for the last one.
+ * Must hold: whenever the whole service is killed, every event arrives at least once or is visible as pending, none is
+ * charged twice, every delivery is signed, secrets overlap during a rotation and a replay delivers a range again, with
+ * receivers that fail in every possible way. `TAPELINE_SOAK` sends 10,000 events and waits for the last one.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -43,10 +43,10 @@ const FAULTS: [share: number, answer: Answer][] = [
   [0.005, hang],
 ]
 
-/** A receiver that notes what it took, and whether each signature was right when it came. */
+/** A receiver that records what it accepted, and whether each signature was right when it arrived. */
 async function startChecked(secrets: string[], answer: Answer) {
   const ids = new Set<string>()
-  /** What each delivery brought. */
+  /** The events of each delivery. */
   const deliveries = new Map<string, string>()
   const wrong: string[] = []
   let overlapping = 0
@@ -64,7 +64,7 @@ async function startChecked(secrets: string[], answer: Answer) {
   return { receiver, ids, deliveries, wrong, overlapping: () => overlapping }
 }
 
-/** With the official library and with a plain HMAC, by every secret that a receiver may hold at that moment. */
+/** Verifies with the official library and a plain HMAC, using every secret that a receiver may have at that moment. */
 function isSigned({ headers, body }: Received, secrets: readonly string[]): boolean {
   const given = [headers['x-svc-signature'], headers['x-svc-signature-previous']]
   const isPlain = (secret: string) =>
@@ -162,7 +162,7 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
   const rotated = Promise.withResolvers<void>()
   const writing = (async () => {
     for (let sent = 0; sent < EVENTS; sent += EVENTS_AT_ONCE) {
-      // Some of them are there to be signed with both secrets, however long a start takes.
+      // The last events are written after the rotation, so that some are signed with both secrets in any case.
       if (sent === EVENTS - EVENTS_AT_ONCE) await rotated.promise
       await writer.blocks(EVENTS_AT_ONCE)
       await sleep(BETWEEN_MS)
@@ -198,22 +198,22 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
   )
   if (SOAK) await until('every event has arrived', () => all.every((id) => failing.ids.has(id)), 600_000)
 
-  // 410 has switched the other one off; what came later is brought by a replay of the whole range.
+  // 410 has switched the other webhook off; later events are delivered by a replay of the whole range.
   await until('a receiver that is gone', () => isGone)
   const isOff = async () => {
     const { webhooks } = (await call('GET', '/v1/webhooks')) as { webhooks: Record<string, unknown>[] }
     const shown = webhooks.find(({ id }) => id === leavingId)
     return shown?.active === false && shown.disabled_reason === 'gone'
   }
-  // The 410 is written down a moment after it was answered.
+  // The 410 is stored a moment after it was answered.
   for (let turn = 0; turn < 200 && !(await isOff()); turn++) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  // A kill may have come before the 410 was written down: then the same delivery came again and was taken.
+  // A kill may have happened before the 410 was stored: then the same delivery arrived again and was accepted.
   if (await isOff()) await call('PATCH', `/v1/webhooks/${leavingId}`, { active: true })
   const takenBefore = leaving.ids.size
   const replayed = await call('POST', `/v1/webhooks/${leavingId}/replay`, { after_seq: startSeq })
-  // What still waits for its delivery is not sent twice.
+  // Events that are still pending are not sent twice.
   assert.equal(Number(replayed.events) + Number(replayed.already_pending), EVENTS)
   await until('the replayed range', () => all.every((id) => leaving.ids.has(id)), 120_000)
   assert.ok(takenBefore >= EVENTS / 4)
@@ -245,6 +245,6 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
   const paid = charges.filter(({ id }) => failing.deliveries.has(id)).map(({ id }) => brought.get(id))
   assert.equal(new Set(paid).size, paid.length, 'no event is charged twice')
   assert.equal(new Set(charges.map(({ id }) => id)).size, charges.length, 'and no delivery')
-  // A killed process takes the charges of its last moments with it, never more.
+  // A killed process loses the charges of its last moments, never more.
   assert.ok(used > delivered * 0.7, `${used} credits for ${delivered} deliveries`)
 })

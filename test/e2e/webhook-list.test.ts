@@ -11,7 +11,7 @@ import { storesIn } from '../fakes/stores.ts'
 
 const WEBHOOKS = 30
 const ADDRESSES = 10_000
-/** Code that is not compiled yet, on a machine that others share; in the best of some rounds. */
+/** A loose bound for the best of several rounds: the code is not compiled yet, and the machine is shared. */
 const MAX_HOLD_MS = 100
 const ROUNDS = 3
 
@@ -30,7 +30,7 @@ after(async () => {
 
 const newId = () => `wh_${randomBytes(10).toString('hex')}`
 
-/** Written as the service does, but without its checks of every address; switched off, so that nobody matches them. */
+/** Stored as by the service, but without checking every address; switched off, so that no event matches them. */
 async function insert(accountId: string, count: number, createdAtMs: number): Promise<string> {
   const id = newId()
   const owned = { accountId, keyId: 'k', url: 'https://example.com/hook', secret: 's', batch: false }
@@ -51,7 +51,7 @@ async function read(key: string, query: string) {
   return { status: response.status, headers: response.headers, body: await response.text() }
 }
 
-/** Each page of the list, with what the longest turn of the loop had while it was read. */
+/** Each page of the list, with the longest turn of the loop while it was read. */
 async function* pages(key: string, params = '') {
   let cursor: string | null = null
   do {
@@ -104,7 +104,7 @@ test('webhooks of any size, made at one instant and removed during the walk, are
   for await (const { page } of pages(key, `?limit=${limit}`)) {
     assert.ok(page.webhooks.length >= 1 && page.webhooks.length <= limit)
     seen.push(...page.webhooks.map(({ id }) => id))
-    // The one that the cursor names: the walk goes on behind its place.
+    // The webhook that the cursor names: the walk continues after its position.
     removed ??= page.webhooks.at(-1)?.id
     if (removed !== undefined) await store.deleteSubscription(removed)
   }

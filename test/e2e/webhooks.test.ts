@@ -1,4 +1,4 @@
-/** The webhook endpoints over real sockets: every status code, and the whole way from the log to a receiver. */
+/** The webhook endpoints over real sockets: every status code, and the whole path from the log to a receiver. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
@@ -206,7 +206,7 @@ test('a replay with an end brings that range and nothing beside it', async () =>
     const { status: code, body: answer } = await call('POST', `${path}/replay`, range, own)
     assert.equal(code, 200, JSON.stringify(answer))
     await until('the range again', () => receiver.received.length >= count + Number(answer.events))
-    // An event is pending until its delivery is noted, and what is pending is not replayed.
+    // An event is pending until its delivery is stored, and pending events are not replayed.
     await until('settled', async () => {
       const { body: page } = await call('GET', `${path}/deliveries`, undefined, own)
       return (page.deliveries as { state: string }[]).every(({ state }) => state === 'delivered')
@@ -282,7 +282,7 @@ test('POST and PATCH list what the schema finds and what lies behind it in one a
   const posted = await call('POST', '/v1/webhooks?limitt=1', wrong)
   assert.equal(posted.status, 422)
   assert.deepEqual(places(posted), ['addresses.0', 'batch', 'colour', 'kinds', 'limitt', 'url'])
-  // Without a fault of form the target and the selection are reported together as well.
+  // If the body has the right form, faults of the target and of the selection are reported together as well.
   const { url, kinds, addresses } = wrong
   assert.deepEqual(places(await call('POST', '/v1/webhooks', { url, kinds, addresses })), [
     'addresses.0',
@@ -295,7 +295,7 @@ test('POST and PATCH list what the schema finds and what lies behind it in one a
   assert.equal(patched.status, 422)
   assert.deepEqual(places(patched), ['addresses.0', 'batch', 'colour', 'kinds'])
   assert.deepEqual(places(await call('PATCH', '/v1/webhooks/nonsense', { batch: 1 })), ['batch', 'id'])
-  // A member of a wrong form is one fault, not a second one for what it does not hold.
+  // A member of a wrong form is a single fault; its missing contents are not reported again.
   assert.deepEqual(places(await call('POST', '/v1/webhooks', { kinds: 7, addresses: [] })), ['kinds', 'url'])
   const many = { url: receiver.url, kinds: Array.from({ length: 200 }, (_, index) => `kind_${index}`) }
   assert.deepEqual(places(await call('POST', '/v1/webhooks', many)), ['kinds'], 'each fault is named once')
@@ -374,7 +374,7 @@ test('an idempotency key creates one webhook however often it is sent', async ()
   ]
   assert.equal(rotated.status, 200)
   assert.deepEqual(again.body, rotated.body)
-  // What is given again must not lie about in clear text, nor in any other form that needs no key.
+  // Stored answers must not be readable without the key.
   const secrets = [first.body.secret, rotated.body.secret].map(String)
   const forms = secrets.flatMap((secret) => {
     const bare = secret.slice('whsec_'.length)

@@ -37,7 +37,7 @@ export function isAddress(text: string): boolean {
   return PAYLOAD_BYTES.get(version) === bytes - 1
 }
 
-/** Any payload under any version with a right checksum: how an attacker makes the address that ends a node. */
+/** Any payload under any version with a valid checksum, as an attacker would build the address that crashes a node. */
 export function encodeAnyAddress(prefix: string, version: number, payload: Uint8Array): string {
   const bits = [version, ...payload].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   const values = bits.match(/.{1,5}/g)?.map((five) => Number.parseInt(five.padEnd(5, '0'), 2)) ?? []

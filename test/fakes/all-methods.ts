@@ -1,4 +1,4 @@
-/** Good params for all 39 methods of a node whose chain moves, and which of them it may still refuse. */
+/** Valid params for all 39 methods of a node whose chain grows, and which of them it may still refuse. */
 import assert from 'node:assert/strict'
 
 interface Entry {
@@ -8,7 +8,7 @@ interface Entry {
   }
 }
 
-/** The result of a call that must succeed, its integers exact. */
+/** The result of a call that must succeed, with exact integers. */
 export type ExactCall = (method: string, params?: unknown) => Promise<Record<string, unknown>>
 
 export async function goodParams(call: ExactCall): Promise<Record<string, unknown>> {
@@ -69,9 +69,9 @@ async function payment(call: ExactCall, startHash: string) {
   throw new Error('no payment in the chain')
 }
 
-/** A node of the real kind has no answer for these. */
+/** Real nodes do not implement these. */
 const NOT_IMPLEMENTED = ['getSubnetwork', 'getHeaders']
-/** The chain moves on meanwhile: what was pending may be accepted, and the sink may leave the chain. */
+/** The chain grows in the meantime: a pending transaction may be accepted, and the sink may leave the chain. */
 const MOVING = [
   'getSeqCommitLaneProof',
   'getMempoolEntry',
@@ -79,7 +79,7 @@ const MOVING = [
   'submitTransactionReplacement',
 ]
 
-/** Refused must be what no node implements; what depends on the moment may be; all others must not. */
+/** Methods that no node implements must be refused, those that depend on the moment may be, all others must not. */
 export function assertRefused(refused: readonly string[]): void {
   const others = refused.filter((method) => !MOVING.includes(method))
   assert.deepEqual(others.sort(), NOT_IMPLEMENTED.toSorted())

@@ -1,4 +1,4 @@
-/** Certificates that nobody signed, for services on this machine. */
+/** Self-signed certificates for services on this machine. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const SKIP_CERTIFICATES =
   spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed'
 
-/** For 127.0.0.1; `name` is its common name and that of its files. */
+/** A certificate for 127.0.0.1; `name` is its common name and the name of its files. */
 export function makeCertificate(folder: string, name: string, days = 90): { cert: string; key: string } {
   const files = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']

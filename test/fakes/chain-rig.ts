@@ -1,4 +1,4 @@
-/** A simulated chain with nodes, the pool, and an indexer that follows it: what the proofs of the index run on. */
+/** A simulated chain with nodes, the pool, and an indexer that follows it, for tests of the index. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export interface ChainRig {
   follow(options?: {
     urls?: readonly string[]
     dropAfterMs?: number
-    /** Takes part of its work away from the indexer. */
+    /** Overrides a part of the indexer's work. */
     wrap?: (indexer: Indexer) => Indexer
   }): Promise<FollowedChain>
   close(): Promise<void>
@@ -120,7 +120,7 @@ export async function startChainRig(
   }
 }
 
-/** Until the index has reached the node's sink. */
+/** Waits until the index has reached the node's sink. */
 export async function caughtUp(database: ChainStores, sink: () => string, limitMs = 120_000): Promise<void> {
   const endsAt = performance.now() + limitMs
   for (;;) {
@@ -132,13 +132,13 @@ export async function caughtUp(database: ChainStores, sink: () => string, limitM
   }
 }
 
-/** How deep a reorganisation takes back so many followed blocks, however far the index is behind. */
+/** The depth of a reorganisation that undoes this many followed blocks, however far the index is behind. */
 export async function depthOver(
   chain: ChainStore,
   node: RunningSandboxNode,
   blocks: number,
 ): Promise<number> {
-  // The last one itself may have left the chain meanwhile.
+  // The last block itself may have left the chain in the meantime.
   const stays = await chain.chainBlockBelow(blocks)
   const hashes = node.truth.chain().map(({ hash }) => hash)
   const at = hashes.indexOf(stays?.hash ?? '')
@@ -156,13 +156,13 @@ export async function allEvents(database: ChainStores): Promise<StoredEvent[]> {
   }
 }
 
-/** Until nothing more is written: the chain has stopped and all of it is recorded. */
+/** Waits until nothing more is written: the chain has stopped and all of it is recorded. */
 export async function settled(database: ChainStores): Promise<void> {
   for (let before = -1; ; ) {
     const { newestSeq } = await database.events.bounds()
     if (newestSeq === before) return
     before = newestSeq
-    // Longer than blocks are gathered while nobody listens.
+    // Longer than blocks are gathered while there are no listeners.
     await systemClock.sleep(1_200)
   }
 }

@@ -1,4 +1,4 @@
-/** The real service in front of simulated nodes of this process, in its live environment. */
+/** The real service in its live environment, with simulated nodes in this process. */
 import {
   type RunningSandboxChain,
   type RunningSandboxNode,
@@ -22,13 +22,13 @@ export interface ChainService {
   readonly nodes: readonly RunningSandboxNode[]
   readonly chain: RunningSandboxChain
   key(request?: KeyRequest): Promise<string>
-  /** POST /rpc with a body as it is. */
+  /** POST /rpc with the given body. */
   post(body: string | Buffer, key: string, headers?: Record<string, string>): Promise<Answer>
-  /** One call; `params` may hold bigints. */
+  /** One call; `params` may contain bigints. */
   call(key: string, method: string, params?: unknown): Promise<{ answer: Answer; reply: RpcReply }>
   submit(key: string, body: string, headers?: Record<string, string>): Promise<Answer>
   get(path: string, key: string): Promise<Answer>
-  /** Resolves when the service calls as many nodes healthy. */
+  /** Resolves when the service considers this many nodes healthy. */
   healthy(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface ChainServiceOptions {
   nodes?: number
   chain?: SandboxChainOptions
   plans?: readonly object[]
-  /** What is done to the nodes before the service starts. */
+  /** Prepares the nodes before the service starts. */
   prepare?: (nodes: readonly RunningSandboxNode[]) => Promise<void> | void
   env?: Record<string, string>
 }

@@ -25,7 +25,7 @@ export async function historyOf(database: ChainStores, address: string, limit = 
   }
 }
 
-/** The node's own balance is that of the block to come; this is the one that the chain has confirmed. */
+/** The node's own balance includes the next block; this is the balance that the chain has confirmed. */
 export function chainBalance(chain: RunningSandboxChain, node: RunningSandboxNode, address: string): bigint {
   const decoded = decodeAddress(address)
   if (!decoded.ok) throw new RangeError(address)
@@ -43,7 +43,7 @@ export interface Acceptance {
   blockHash: string
 }
 
-/** Where every transaction of the kept chain is accepted. */
+/** The block that accepts each transaction of the kept chain. */
 export function acceptances(node: RunningSandboxNode): Map<string, Acceptance> {
   const found = new Map<string, Acceptance>()
   for (const { hash, accepted } of node.truth.chain()) {
@@ -91,7 +91,7 @@ export async function assertAddress(
   return rows.length
 }
 
-/** What is true of the chain, by a node that knows it for certain or by a walk over one. */
+/** The truth about the chain, from a simulated node that knows it or from a walk over a real one. */
 export interface LogTruth {
   readonly truth: {
     /** Oldest first. */
@@ -112,8 +112,8 @@ export interface LogTruth {
 }
 
 /**
- * Replays the log: what it says is confirmed in the end is what the chain says, for every address; every confirmation that was
- * undone is followed by the retraction that names it, and none is listed twice.
+ * Replays the log: what it leaves confirmed at the end must equal the chain for every address, every confirmation that
+ * was undone is followed by the retraction that names it, and none is listed twice.
  */
 export function assertLog(
   events: readonly StoredEvent[],
@@ -144,7 +144,7 @@ export function assertLog(
       blocks.add(hash)
     } else if (event.kind === 'virtual_chain_changed') {
       const { removed, added } = dataOf<{ removed: string[]; added: string[] }>(event)
-      // Below its beginning the log knows nothing.
+      // The log contains nothing from before its beginning.
       for (const hash of removed) {
         isBelow ||= chain.length === 0
         assert.equal(chain.pop() ?? hash, hash, 'the tip leaves first')
@@ -181,7 +181,7 @@ export function assertLog(
       .flatMap((block) => block.accepted.map((tx) => tx.transactionId)),
   )
   for (const [txId, hash] of unreported) {
-    // A branch from below the beginning may have undone what was accepted before it.
+    // A branch from before the beginning may have undone what was accepted before it.
     if (isBelow) break
     assert.ok(earlier.has(txId), `block ${hash} is recorded before the mempool_entry of ${txId}`)
   }

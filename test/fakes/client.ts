@@ -1,4 +1,4 @@
-/** A small client: one request, its answer read whole. */
+/** A small client: sends one request and reads the complete answer. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -27,7 +27,7 @@ const DECODED: Record<string, (bytes: Buffer) => Buffer> = {
   zstd: zstdDecompressSync,
 }
 
-/** Not `fetch`: that takes twice the processor time, and asks for compressed answers that it then has to unpack. */
+/** Not `fetch`, which takes twice the processor time and requests compressed answers that it then has to decompress. */
 export async function ask(url: string, asked: Asked = {}): Promise<Answer> {
   const { statusCode, headers, body } = await request(url, {
     method: asked.method ?? 'GET',
@@ -61,7 +61,7 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** Sends bytes as they are and returns everything that comes back until the server closes. */
+/** Sends raw bytes and returns everything received until the server closes. */
 export function askRaw(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ const DOCUMENT = JSON.parse(readFileSync(new URL('../../openapi.json', import.me
 const GENERAL_HEADERS =
   /^(date|connection|keep-alive|content-(type|length|encoding)|vary|allow|upgrade|x-content-type-options|access-control-.*)$/
 
-/** What every error has in common: status, code, a sentence, and the request id in header and body. */
+/** Checks what every error has: status, code, a sentence, and the request id in header and body. */
 export function assertError(answer: Answer, status: number, code: string): Record<string, unknown> {
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')

@@ -4,7 +4,7 @@ import formats from 'ajv-formats'
 import type { Document } from './try-it.ts'
 
 export interface DocumentSchemas {
-  /** What is wrong with a value, by the schema at a JSON pointer of the document; empty where nothing is. */
+  /** What is wrong with a value according to the schema at a JSON pointer of the document; empty if nothing is. */
   faultsAt(pointer: readonly string[], value: unknown): string
 }
 
@@ -23,7 +23,7 @@ export function documentSchemas(document: Document): DocumentSchemas {
   }
 }
 
-/** Where a pointer leads, by way of what the document refers to: an answer may be described once for many operations. */
+/** Resolves a pointer through references, because an answer may be described once for many operations. */
 function placeOf(document: Document, pointer: readonly string[]): string {
   let steps: string[] = []
   let at: unknown = document

@@ -1,4 +1,4 @@
-/** An OpenAPI document with the shared parts of its operations written out: parameters, answers, headers. */
+/** An OpenAPI document with the shared parts of its operations expanded: parameters, answers, headers. */
 import type { Document } from './try-it.ts'
 
 interface Shared extends Document {

@@ -1,4 +1,4 @@
-/** A thread that sends hostile inputs: what making and sending them costs is not the service's. */
+/** A thread that sends hostile inputs, so that building and sending them does not count as time of the service. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { WebSocket } from 'ws'
 import { hostileInputs } from './hostile-inputs.ts'

@@ -1,4 +1,4 @@
-/** Requests and messages that are made to keep a server busy: large, deep, long, and wrong in every entry. */
+/** Requests and messages designed to keep a server busy: large, deep, long, and wrong in every entry. */
 import { encodeAddress } from '../../src/core/chain/address.ts'
 import { type Network, networkInfo } from '../../src/core/chain/network.ts'
 

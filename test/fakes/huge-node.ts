@@ -1,4 +1,4 @@
-/** A worker thread with a fake node whose getBlocks answer is huge, so that making it costs the test's loop nothing. */
+/** A fake node with a huge getBlocks answer, in a worker thread, so that the test's loop does not have to build it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { startFakeNode } from './wrpc-node.ts'
 

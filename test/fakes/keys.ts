@@ -8,7 +8,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { storeEnv } from './stores.ts'
 
 export interface KeyRequest extends Partial<NewKeyInput> {
-  /** Plan of the account that is created where none is named. */
+  /** Plan of the account that is created if none is named. */
   plan?: string
   /** Credits that the account has left in both environments. */
   credits?: number
@@ -27,7 +27,7 @@ export async function makeKey(accounts: Accounts, request: KeyRequest): Promise<
   return key
 }
 
-/** A key made beside a running service, as the command line makes one. */
+/** A key created beside a running service, as the command line does. */
 export async function makeKeyBeside(folder: string, request: KeyRequest = {}): Promise<string> {
   const env = { ...storeEnv(folder), TAPELINE_PLANS: join(folder, 'plans.json') }
   const { accounts, store } = openAccounts(loadConfig(env).config, systemClock)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/kit/clock.ts'
 
-/** For tests: whoever sleeps wakes at once, that much later. Deadlines never come. */
+/** For tests: a sleep returns at once and moves the time forward by its length. Deadlines never fire. */
 export function leapingClock(startMs: number): Clock {
   let nowMs = startMs
   return {

@@ -1,6 +1,6 @@
 /**
- * How long single inputs hold the loop of the service, in processor time of its thread: what other processes take
- * from the machine does not count. The service runs in this process, the sender in a thread of its own.
+ * How long single inputs hold the event loop of the service, in processor time of its thread, so that the load of other
+ * processes does not count. The service runs in this process, the sender in a separate thread.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -13,7 +13,7 @@ const DEEP_BOOKS = 500
 
 export interface Hold {
   readonly name: string
-  /** The longest turn of the loop in the best of some rounds: a collection of garbage is nobody's fault. */
+  /** The longest turn of the loop in the best of several rounds, so that garbage collections do not count. */
   readonly ms: number
   readonly outcome: string
   readonly maxAnswerChars: number | undefined
@@ -57,7 +57,7 @@ export async function measureHolds(seed: number, rounds: number, enoughMs = 0): 
 
 const LOOK_EVERY_MS = 1
 
-/** Looks at the thread's processor time in every turn of the loop that comes a millisecond later; returns the most that one had. */
+/** Measures the thread's processor time in turns of the loop, a millisecond apart; returns the largest of one turn. */
 export function watchTurns(): () => number {
   const now = () => {
     const { user, system } = process.threadCpuUsage()

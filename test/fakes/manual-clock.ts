@@ -4,7 +4,7 @@ export interface ManualClock extends Clock {
   set(timeMs: number): void
   /** Moves time forward and wakes every sleeper whose time has come, in order. */
   advance(ms: number): void
-  /** How many are sleeping. */
+  /** The number of sleepers. */
   readonly sleepers: number
 }
 

@@ -16,7 +16,7 @@ import { storeEnv, storesIn } from './stores.ts'
 
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
 
-/** The built-in plans as they are but for the rate, which would answer in place of what a test is about. */
+/** The built-in plans without their rate limit, which would otherwise interfere with what a test is about. */
 const MARKET_PLANS = [
   { name: 'free', ...FAST },
   { name: 'developer', ...FAST },
@@ -25,10 +25,10 @@ const MARKET_PLANS = [
   { name: 'once', extends: 'business', requestsPerSecond: 1, requestsPerMinute: 1 },
 ]
 
-/** A run has a folder of its own; on a server there is nothing to copy. */
+/** Each run has its own folder; on a server there is nothing to copy. */
 const CAN_COPY = process.env.TAPELINE_TEST_RUN !== undefined && process.env.TAPELINE_TEST_ENGINE === undefined
 
-/** To be copied: filled by the first process of a run that needs it, which takes longer than to start the service. */
+/** A template to copy, filled once by the first process of a run that needs it: that is slower than a start. */
 async function filledWorld(nowMs: number): Promise<string> {
   const place = join(tmpdir(), `market-world-${nowMs}`)
   if (existsSync(place)) return place
@@ -48,15 +48,15 @@ async function filledWorld(nowMs: number): Promise<string> {
 
 export interface MarketService {
   readonly url: string
-  /** Makes the first operator. */
+  /** Creates the first operator. */
   readonly operatorToken: string | undefined
   readonly folder: string
   /** The store of the test environment, opened beside the service as a recorder would. */
   readonly store: EnvironmentStore
   readonly clock: Clock & { set(nowMs: number): void }
-  /** Lets a second pass: what another handle wrote is seen after a moment, not at once. */
+  /** Lets a second pass, because what another handle wrote is not seen immediately. */
   tick(): void
-  /** A key of a plan; the same one each time unless the request asks for more. */
+  /** A key of a plan; always the same one unless other options are given. */
   key(request?: KeyRequest): Promise<string>
   /** A GET with the key of a plan (enterprise by default). */
   get(path: string, asked?: Asked & { plan?: string }): Promise<Answer>

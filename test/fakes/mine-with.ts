@@ -1,4 +1,4 @@
-/** A block with transactions that no mempool takes but every node has to: consensus allows more than nodes relay. */
+/** A block with transactions that no mempool accepts but every node must, as consensus allows more than nodes relay. */
 import { hashMerkleRoot } from '../../sandbox/node/consensus/hashing.ts'
 import { sealTransaction } from '../../sandbox/node/consensus/validate.ts'
 import { readTransaction } from '../../sandbox/node/rpc/read-transaction.ts'
@@ -6,7 +6,7 @@ import type { PlainClient } from './plain-node-client.ts'
 
 type Json = Record<string, unknown>
 
-/** The template of the node and these; an error where the node refuses it. */
+/** Adds these transactions to the node's template; an error if the node refuses the block. */
 export async function mineWith(
   rpc: PlainClient,
   payAddress: string,

@@ -1,4 +1,4 @@
-/** A service in front of simulated nodes, with money to submit and reads to repeat while nodes misbehave. */
+/** A service with simulated nodes, coins to submit and reads to repeat while nodes misbehave. */
 import assert from 'node:assert/strict'
 import type { RunningSandboxNode } from '../../sandbox/node/run.ts'
 import { type ChainService, type ChainServiceOptions, exactText, startChainService } from './chain-service.ts'

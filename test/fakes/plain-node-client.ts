@@ -1,4 +1,4 @@
-/** A bare wRPC JSON client for tests: sends texts, keeps what comes back. */
+/** A bare wRPC JSON client for tests: sends texts and keeps what it receives. */
 import { WebSocket } from 'ws'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
 
@@ -16,7 +16,7 @@ export interface PlainClient {
   /** Resolves when the connection is gone. */
   closed: Promise<void>
   send(text: string): void
-  /** The answer, also where it is a refusal. */
+  /** The answer, even if it is a refusal. */
   ask(method: string, params?: unknown): Promise<WrpcAnswer>
   /** The result; throws on a refusal. */
   call(method: string, params?: unknown): Promise<Record<string, unknown>>

@@ -8,7 +8,7 @@ const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
 export const ADDRESS = new sdk.PrivateKey(KEY).toAddress('testnet-10').toString()
 const COIN = 5_000_000_000n
 
-/** So many unspent outputs from the start. */
+/** The number of unspent outputs at the start. */
 export const funds = (count: number) =>
   Array.from({ length: count }, () => ({ address: ADDRESS, amount: COIN }))
 

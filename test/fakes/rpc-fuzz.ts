@@ -15,7 +15,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** What is good on the network: mutations of it come close to what a node takes. */
+/** Valid values of the network: mutations of them come close to what a node accepts. */
 interface FuzzMaterial {
   readonly address: string
   readonly transaction: unknown
@@ -131,10 +131,10 @@ function sendBody(url: string, key: string, body: Buffer, agent: Agent): Promise
   })
 }
 
-/** Both nodes are well: that no node could answer (-32020) must not happen once. */
+/** Both nodes are healthy, so -32020 (no node could answer) must never occur. */
 export const FUZZ_CODES = [-32700, -32600, -32601, -32602, -32010, -32000]
 
-/** What the body asks for, as far as it can be read at all; undefined for what is no list. */
+/** What the body requests, as far as it can be read; undefined if it is not a list. */
 function askedOf(body: Buffer): unknown[] {
   const read = parseExact(body.toString('utf8'))
   if (!read.ok) return [undefined]
@@ -175,7 +175,7 @@ interface FuzzRun {
   readonly material: FuzzMaterial
 }
 
-/** Sends them all and checks every answer; gives how often each code came. */
+/** Sends all of them and checks every answer; returns how often each code occurred. */
 export async function fuzzRpc({ url, key, bodies, connections, seed, material }: FuzzRun) {
   const next = rpcBodies(randomFrom(seed), material)
   const agent = new Agent({ keepAlive: true, maxSockets: connections })

@@ -1,4 +1,4 @@
-/** Sandbox nodes as processes of their own on one chain of this process, so that tests can stop and kill them. */
+/** Sandbox nodes in separate processes, on a chain of this process, so that tests can stop and kill them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

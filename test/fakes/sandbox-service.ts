@@ -1,6 +1,6 @@
 /**
- * The whole service with its simulated venues and nodes, as `npm start` runs it, in a process of its own. Files that
- * run in one process share it. Its disk is a small one of its own (a mount namespace) where the machine allows it.
+ * The whole service with its simulated venues and nodes, as `npm start` runs it, in a separate process. Files that run
+ * in one process share it. If the machine allows it, the service has its own small disk (in a mount namespace).
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface SandboxService {
   /** The key that the first start printed. */
   readonly key: string
   readonly metricsToken: string
-  /** Whether the data folder is a small disk of its own. */
+  /** Whether the data folder is on its own small disk. */
   readonly hasOwnDisk: boolean
   /** The data folder as it was given to the service. */
   readonly data: string
@@ -44,10 +44,10 @@ const shared = share<SandboxService>(async () => {
       TAPELINE_DATA: data,
       TAPELINE_SANDBOX: 'on',
       TAPELINE_LOG_LEVEL: 'info',
-      // As many as the tests of it need.
+      // As many as its tests need.
       TAPELINE_SANDBOX_TRADES: '1',
       TAPELINE_METRICS_TOKEN: METRICS_TOKEN,
-      // The whole disk has less room than the usual floor.
+      // The whole disk is smaller than the default limit of free space.
       TAPELINE_MIN_FREE: '32MB',
       // Receivers are on this machine.
       TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
@@ -71,13 +71,13 @@ const shared = share<SandboxService>(async () => {
   }
 })
 
-/** To be called where the tests are declared; what it returns is called in a `before` hook. */
+/** Call it where the tests are declared, and the returned function in a `before` hook. */
 export function useSandboxService(): () => Promise<SandboxService> {
   stopSharedAfterFile()
   return shared
 }
 
-/** A value of `/metrics`, named with its labels. */
+/** A value of `/metrics`, by name and labels. */
 export async function metricOf(
   { service, metricsToken }: SandboxService,
   name: string,

@@ -20,7 +20,7 @@ import { storeEnv } from './stores.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 
-/** So wide that neither rate nor history answers in place of what a test is about. */
+/** So generous that neither rate nor history limits interfere with what a test is about. */
 export const WIDE_PLAN = {
   name: 'wide',
   extends: 'business',
@@ -103,13 +103,13 @@ export interface ChildService {
 
 const START_TIMEOUT_MS = 150_000
 
-/** Starts the service in a process of its own, as `npm start` does. */
+/** Starts the service in a separate process, as `npm start` does. */
 export async function spawnService(
   folder: string,
   options: {
     env?: Record<string, string>
     plans?: readonly object[]
-    /** A command that takes the service as its arguments and becomes it. */
+    /** A command that takes the service's command line as its arguments and executes it. */
     wrap?: readonly string[]
   } = {},
 ): Promise<ChildService> {
@@ -121,7 +121,7 @@ export async function spawnService(
     cwd: ROOT,
     env: childEnv(folder, {
       TAPELINE_PLANS: plansFile(folder, options.plans ?? [WIDE_PLAN]),
-      // A month of simulated history costs every test half a minute of the machine; what needs it says so.
+      // A month of simulated history would cost every test half a minute; tests that need it set it themselves.
       TAPELINE_FIRST_FILL_DAYS: '1',
       ...options.env,
     }),
@@ -150,7 +150,7 @@ export async function spawnService(
   }
 }
 
-/** The key that a first start prints, as soon as it is there. */
+/** The key that a first start prints, once it has been printed. */
 export async function printedKey(service: ChildService): Promise<string> {
   const endsAt = performance.now() + START_TIMEOUT_MS
   while (performance.now() < endsAt) {
@@ -222,7 +222,7 @@ export async function cli(folder: string, args: readonly string[], env: Record<s
   }
 }
 
-/** Runs a command that must succeed, and reads what it prints for machines. */
+/** Runs a command that must succeed, and parses its JSON output. */
 export async function cliJson<T = Record<string, unknown>>(
   folder: string,
   args: readonly string[],

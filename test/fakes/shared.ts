@@ -1,6 +1,6 @@
 /**
- * What takes long to start and is not broken by the tests that use it. The first file that needs it starts it; the
- * files that run in the same process (`batch.ts`) use the same one, which is stopped after the last of them.
+ * Things that take long to start and are not broken by the tests that use them. The first file that needs one starts
+ * it; files that run in the same process (`batch.ts`) share it, and it is stopped after the last of them.
  */
 import { after } from 'node:test'
 
@@ -18,7 +18,7 @@ export function stopSharedAfterAll(): void {
   after(stopAll)
 }
 
-/** To be called where the tests are declared; what it returns resolves with the shared value. */
+/** Call it where the tests are declared; the returned function resolves with the shared value. */
 export function share<T>(start: () => Promise<Started<T>>): () => Promise<T> {
   let started: Promise<Started<T>> | undefined
   return async () => {

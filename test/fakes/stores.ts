@@ -1,6 +1,6 @@
 /**
- * The stores of a folder, or of `:memory:`, opened as the service opens them or beside a running one. Where
- * TAPELINE_TEST_ENGINE is `postgres`, a folder stands for schemas of its own on the server of this run: the tests of
+ * The stores of a folder, or of `:memory:`, opened as the service opens them or beside a running one. If
+ * TAPELINE_TEST_ENGINE is `postgres`, a folder stands for separate schemas on the server of this run, so that tests of
  * behaviour run on that engine.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ export function storeEnv(folder: string): Record<string, string> {
   }
 }
 
-/** Removes what an environment has stored of its markets; keys and accounts stay. */
+/** Removes the market data of an environment; keys and accounts stay. */
 export async function removeEnvironment(folder: string, environment: Environment): Promise<void> {
   if (isOnPostgres(folder)) return dropSchemas([`${schemaFor(folder)}_${environment}`])
   for (const end of ['db', 'db-wal', 'db-shm']) rmSync(join(folder, `${environment}.${end}`), { force: true })
@@ -66,7 +66,7 @@ export async function storedBytes(folder: string): Promise<{ name: string; bytes
   return isOnPostgres(folder) ? [...files, ...(await tablesOf(schemaFor(folder)))] : files
 }
 
-/** Undefined where the folder itself is the store. */
+/** Undefined if the folder itself is the store. */
 function sharedAddress(folder: string): string | undefined {
   return isOnPostgres(folder) ? preparedAddress(schemaFor(folder)) : undefined
 }

@@ -17,9 +17,9 @@ export interface StreamClient {
   readonly closed: Promise<{ code: number; reason: string }>
   readonly socket: WebSocket
   send(message: object | string): void
-  /** The first frame of that type that was not yet asked for. */
+  /** The first frame of that type that was not returned yet. */
   next(type: string, limitMs?: number): Promise<Frame>
-  /** Ends without a goodbye. */
+  /** Disconnects without a closing handshake. */
   cut(): void
   close(): void
 }

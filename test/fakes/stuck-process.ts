@@ -1,4 +1,4 @@
-/** Closes a thread that cannot end, prints how long that took, and leaves with the exit code 3. */
+/** Closes a thread that cannot end, prints how long that took, and exits with code 3. */
 
 import { systemClock } from '../../src/kit/clock.ts'
 import { exitProcess } from '../../src/kit/exit-process.ts'

@@ -1,4 +1,4 @@
-/** A thread whose end the system holds up, as the look-up of a name does: work that cannot be called off. */
+/** A thread that cannot exit because of system work that cannot be cancelled, such as a DNS lookup. */
 import { pbkdf2 } from 'node:crypto'
 import { workerData } from 'node:worker_threads'
 import { serveCalls } from '../../src/kit/thread-calls.ts'

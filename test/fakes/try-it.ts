@@ -1,10 +1,10 @@
 /**
- * Every operation of an OpenAPI document as a page with "Try it out" fills it in: parameters by their example, else
- * by their default; the body by its example.
+ * Every operation of an OpenAPI document, filled in like a page with "Try it out": parameters from their example, else
+ * their default; the body from its example.
  */
 import { type Answer, ask } from './client.ts'
 
-/** Nobody clicks faster, and no plan's rate is reached. */
+/** Nobody clicks faster, and it stays below every plan's rate. */
 const PAUSE_MS = 25
 
 interface Operation {
@@ -33,9 +33,9 @@ export interface Tried {
   readonly answer: Answer
 }
 
-/** What the document cannot know; everything else is sent as it is written there. */
+/** What the document cannot know; everything else is sent as the document says. */
 export interface Known {
-  /** A receiver that this service may reach: a host of the document's example cannot be resolved everywhere. */
+  /** A receiver that this service can reach, because the host in the document's example may not resolve. */
   readonly receiver: string
   /** Other values of parameters, by operation. */
   readonly values?: (operation: string) => Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export interface Known {
 
 export async function tryAll(url: string, key: string, document: Document, known: Known): Promise<Tried[]> {
   const tried: Tried[] = []
-  // A webhook exists only after it was created, and not any more after it was deleted.
+  // A webhook exists only between its creation and its deletion.
   let webhookId: string | undefined
   for (const [path, method] of inOrder(document)) {
     const operation = document.paths[path]?.[method]

@@ -21,7 +21,7 @@ import { startWebhooks, type WebhookServiceDeps } from '../../src/webhooks/webho
 import { storesIn } from './stores.ts'
 
 export const NETWORK = 'testnet-10'
-/** The rig's own installation key: tests that restart a process must be able to open its secrets. */
+/** A fixed installation key, so that tests that restart a process can decrypt its secrets. */
 const BOX_KEY = Buffer.alloc(32, 7)
 
 export interface RigOptions {
@@ -85,7 +85,7 @@ export async function startRig(options: RigOptions = {}) {
       const { record } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'k' })
       return { accountId: account.id, keyId: record.id, plan: plans.get('business') }
     },
-    /** Appends blocks to the log; gives the last number. */
+    /** Appends blocks to the log and returns the last number. */
     async emitBlocks(count: number): Promise<number> {
       const seq = await appendEvents(
         chain.chain,

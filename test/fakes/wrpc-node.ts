@@ -1,7 +1,7 @@
 /**
  * A small scripted node on a real socket. Like the real one it serves one request at a time per connection,
  * copies the id as text, and drops the connection on frames it cannot read. It can die, come back on the same
- * port, hang (no answers, no pongs), answer slowly and say wrong things; it records every frame it received.
+ * port, hang (no answers, no pongs), answer slowly and give wrong answers; it records every frame it received.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

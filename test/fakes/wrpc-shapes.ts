@@ -1,6 +1,6 @@
 /**
- * What a node can deserialise, typed in from its request structs and not from our own table: the
- * oracle for "no malformed frame leaves". Checks the raw text with plain JSON plus a look at the digits.
+ * What a node can deserialise, typed from its request structs and not taken from our own table: the reference for
+ * "no malformed frame leaves". Checks the raw text with plain JSON and the digits of its numbers.
  */
 import { isAddress } from './address-oracle.ts'
 

@@ -1,4 +1,4 @@
-/** A real store in a folder of its own, and the same file behind its back. */
+/** A real store in its own folder, and direct access to the same file. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Tickers and books against what the venue really showed: every row is true, and outside of gaps none is missing. */
+/** Compares tickers and books with the truth: every row is right, and outside of gaps none is missing. */
 import { at, offGrid, read, type Subject, timeOf } from './read-feed.ts'
 
 const SECOND_MS = 1_000
@@ -9,7 +9,7 @@ const FULL_BOOK_MS = 5_400
 const FULL_LEVELS = 20
 const SAMPLE_MS = 500
 const CARRY_FORWARD_MS = 60_000
-/** The promise of the sampler: an older book is no book. */
+/** The promise of the sampler: a book older than this is not sampled. */
 const STALE_MS = 12_000
 
 type Levels = readonly (readonly [string, string])[]
@@ -87,9 +87,9 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
 }
 
 /**
- * No wrong book is sampled, and none is missed: a row is the newest book that was sent at its grid point, with all of its
- * levels, and the last row at any grid point outside of a gap is that book. A whole book is sent every 5.4 s, so it is up to
- * that old.
+ * No wrong book is sampled, and none is missed: a row is the newest book that was sent by its grid point, with all of
+ * its levels, and the last row at any grid point outside of a gap is that book. A whole book is sent every 5.4 s, so it
+ * may be that old.
  */
 export async function compareBooks(subject: Subject): Promise<string[]> {
   const books = await read(subject, 'snapshots', '', CARRY_FORWARD_MS + SAMPLE_MS)
@@ -150,7 +150,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     while (index + 1 < books.rows.length && Date.parse(books.rows[index + 1]?.timestamp ?? '') <= gridMs)
       index += 1
     const freshMs = freshAt(gridMs)
-    // A book that was sent after a gap finds its grid point when it is received.
+    // A book that was sent after a gap is assigned to its grid point when it is received.
     if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
     const row = books.rows[index]
     if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > CARRY_FORWARD_MS)

@@ -1,6 +1,6 @@
 /**
- * What a recorder stored, against what really happened. Each comparison returns the differences as texts: a row that
- * never was, a row that is wrong, one that is there twice, and one that is missing without a recorded gap.
+ * Compares what a recorder stored with what really happened. Each comparison returns the differences as texts: a row
+ * that should not exist, a wrong row, a duplicate row, and a row that is missing without a recorded gap.
  */
 import type { Feed, FeedInterval } from '../../src/core/feed.ts'
 import type { CandleInterval } from '../../src/core/interval.ts'
@@ -30,7 +30,7 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
     byTime.delete(candle.openMs)
     const closeMs = candle.openMs + lengthMs
     if (closeMs > range.toMs) continue
-    // The exchanges publish their quiet candles; the perpetual venue does not, and seconds of futures are made of trades.
+    // The perpetual venue publishes no quiet candles, and seconds of futures are made of trades.
     const hasQuiet = venue === 'spot' || (venue === 'futures' && interval !== '1s')
     if (row === undefined && candle.trades === 0 && !hasQuiet) continue
     if (row === undefined || row.closed !== true) {
@@ -195,7 +195,7 @@ async function compareFunding(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-/** Futures publish their samples; of the perpetual venue it is the last context of each grid point, sent each second. */
+/** Futures publish samples; for the perpetual venue it is the last context by each grid point, sent each second. */
 async function compareOpenInterest(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
   const { truth, venue, symbol, range } = subject
   const interest = await read(subject, 'open_interest', interval)

@@ -1,4 +1,4 @@
-/** A recorder of the exchanges as a process of its own, to be killed. It is ready when every channel has sent something. */
+/** A recorder of the exchanges in a separate process, to be killed; ready once every channel has sent something. */
 import { followParent } from '../followed-process.ts'
 import { type Addresses, type Recording, startRecording } from './recording.ts'
 

@@ -1,4 +1,4 @@
-/** A recording of the simulated exchanges over real sockets, on a clock of the test. */
+/** A recording of the simulated exchanges over real sockets, on a clock that the test controls. */
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { AuditOptions } from '../../src/ingest/audit/audit.ts'

@@ -1,6 +1,6 @@
 /**
- * A venue that plays recorded trades again, on whatever clock it is given: its stream loses frames and sockets on
- * demand, its answers about the past fail on demand, and what it sends is otherwise what was recorded.
+ * A venue that replays recorded trades on the given clock: its stream loses frames and sockets on demand, its history
+ * requests fail on demand, and otherwise it sends what was recorded.
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../src/core/decimal.ts'
 import { INTERVAL_MS } from '../../src/core/interval.ts'
@@ -58,7 +58,7 @@ export function recordedFills(file: string): Fill[] {
   }))
 }
 
-/** As the exchange gathers them: fills of one price and side, within so long of the first, under the time of the first. */
+/** Aggregates like the exchange: fills of one price and side, within this long of the first, with its time. */
 export function aggregated(fills: readonly Fill[], withinMs: number): Aggregate[] {
   const all: (Aggregate & { size: string; lastId: number })[] = []
   for (const fill of fills) {

@@ -1,6 +1,6 @@
 /**
- * Three processes that serve, behind nothing but the order in which they are asked: callers notice no difference. Keys,
- * credits and limits are in test/e2e/three-processes.test.ts.
+ * Three processes that serve requests in turn: callers notice no difference. Keys, credits and limits are tested in
+ * test/e2e/three-processes.test.ts.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -12,12 +12,12 @@ import { until } from '../until.ts'
 import { type Machines, startMachines, WORKER } from './machines.ts'
 
 const WALKED_MINUTES = 180
-/** A stream goes on so often, after so many events of each connection. */
+/** How often a stream is resumed, and after how many events of each connection. */
 const [ROUNDS, EVENTS] = process.env.TAPELINE_SOAK === undefined ? [3, 5] : [4, 10]
 /** Of a day that the first fill has read. */
 const PAST = '/v1/candles?symbol=BTC&source=cexa&interval=1m&limit=50'
 
-/** Again where a machine that others share is too slow for an answer in time, as a client does. */
+/** Repeats a request like a client if a shared machine is too slow to answer in time. */
 async function ask(url: string, options: Parameters<typeof askOnce>[1]): Promise<Answer> {
   let answer = await askOnce(url, options)
   await until(

@@ -1,6 +1,6 @@
 /**
- * Two processes that record, index and deliver, of which one leads each part: whatever happens to it, the other goes on.
- * No row, event or delivery is lost, none is there twice, and only the leader writes.
+ * Two processes that record, index and deliver, one of which leads each part: whatever happens to it, the other takes
+ * over. No row, event or delivery is lost or duplicated, and only the leader writes.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -18,11 +18,11 @@ import { logWrites, type WriteLog } from './write-log.ts'
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const ROUNDS = SOAK ? 20 : 0
 const PARTS = ['record:cexa/live', 'index/live']
-/** Longer than a lease, by which another process has taken it. */
+/** Longer than a lease, so that another process has taken it by then. */
 const PAUSE_MS = SOAK ? 30_000 : 13_000
 /**
- * After a clean stop. The promise is that of the long size; where tests share a machine the standby may have to wait for its turn,
- * and what is shown is that it does not wait for the lease to run out.
+ * After a clean stop. The long size enforces the promise; on a machine shared with other tests the standby may have to
+ * wait for its turn, and the test only shows that it does not wait for the lease to expire.
  */
 const HANDED_OVER_MS = SOAK ? 2_000 : 6_000
 /** Between two looks at leases or rows. */
@@ -40,7 +40,7 @@ let fromMs = 0
 before(
   async () => {
     if (skip !== false) return
-    // Triggers log the writes; spread tables have none.
+    // Triggers log the writes; distributed tables have none.
     const place = postgresPlace({ distribute: false })
     machines = await startMachines(place)
     ;[api, ...workers] = (await Promise.all(['api', WORKER, WORKER].map(machines.start))) as [
@@ -112,7 +112,7 @@ async function stop(random: SeededRandom): Promise<string> {
   await until('the other leads', () => areLed(rest), promisedMs(10_000), LOOK_MS)
   const tookMs = Math.round(performance.now() - endedAt)
   assert.ok(tookMs <= HANDED_OVER_MS, `${tookMs} ms`)
-  // In the short form it is the last that happens.
+  // In the short form this happens last.
   workers = ROUNDS === 0 ? rest : [...rest, await machines.start(WORKER)]
   return `stopped: led again after ${tookMs} ms`
 }
@@ -145,7 +145,7 @@ test(`${ROUNDS} rounds of leaders that are killed, stopped and paused`, {
 }, async (t) => {
   const random = seededRandom(t)
   for (let round = 0; round < ROUNDS; round++) {
-    // Each in turn, most often the hardest.
+    // Each kind in turn, the hardest most often.
     const act = round % 5 === 4 ? stop : round % 5 === 2 ? pause : kill
     t.diagnostic(await act(random))
   }

@@ -1,6 +1,6 @@
 /**
- * Several processes of the service on one PostgreSQL store, in roles of their own, before one simulated world that
- * belongs to none of them and whose truth is known: a spot exchange, and a chain with a node.
+ * Several processes of the service on one PostgreSQL store, with different roles, and one simulated world that belongs
+ * to none of them and whose truth is known: a spot exchange, and a chain with a node.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,12 +21,12 @@ import { type ChildService, dataFolder, spawnService, WIDE_PLAN } from '../fakes
 import { type PostgresPlace, postgresPlace } from '../postgres/test-postgres.ts'
 import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
-/** What happens to the processes is the same in a world with less in it. */
+/** A small world is enough to test what happens to the processes. */
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const NETWORK = 'testnet-10'
 const SECRET = 'shared by all processes of a test'
 const TRANSACTIONS_PER_SECOND = SOAK ? 5 : 2
-/** More than a long test makes: what is compared must still be there. */
+/** More than a long test creates, so that everything that is compared is still there. */
 const KEEP_BLOCKS = 50_000
 
 export const WORKER = 'record,index,deliver,upkeep'

@@ -1,4 +1,4 @@
-/** A store that does not answer, or answers late: callers hear so in time, nothing waits for ever, and it ends by itself. */
+/** A store that does not answer, or answers late: callers are told in time, nothing waits forever, and all recovers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -16,14 +16,14 @@ import { seededRandom } from '../seeded-random.ts'
 import { until } from '../until.ts'
 
 const STATEMENT_SECONDS = 2
-/** What the service waits longer than the server's own limit for an answer, and for a connection. */
+/** How much longer than the server's own limit the service waits for an answer, and how long for a connection. */
 const GRACE_MS = 2_000
 const CONNECTION_MS = 5_000
-/** Of a machine that tests share. */
+/** The delay that a shared machine may add. */
 const MACHINE_MS = promisedMs(5_000)
 const LIMIT_MS = CONNECTION_MS + STATEMENT_SECONDS * 1_000 + GRACE_MS + MACHINE_MS
 const ROUNDS = process.env.TAPELINE_SOAK === undefined ? 0 : 20
-/** The promise is that of the long size: tests share their machine. */
+/** The long size enforces the promise, because tests share their machine. */
 const WELL_AGAIN_MS = process.env.TAPELINE_SOAK === undefined ? 60_000 : 15_000
 const KEYS = 12
 
@@ -43,7 +43,7 @@ before(async () => {
     TAPELINE_ROLES: 'api',
   }
   service = await spawnService(folder.path, { env })
-  // Beside the proxy, so that the test itself is not held.
+  // Connected without the proxy, so that the test itself is not delayed.
   const { config } = loadConfig({
     ...env,
     TAPELINE_STORE: place.address,
@@ -77,7 +77,7 @@ function burst(count: number): Promise<Timed>[] {
   return Array.from({ length: count }, (_, n) => timed(paths[n % paths.length] ?? '', keys[n % keys.length]))
 }
 
-/** Either it was answered, or the caller hears when to come again. */
+/** Either the request was answered, or the caller is told when to try again. */
 function assertHonest(answers: readonly Timed[], limitMs: number): Record<number, number> {
   for (const { status, headers, text, tookMs } of answers) {
     assert.ok(tookMs <= limitMs, `${status} after ${Math.round(tookMs)} ms`)
@@ -122,7 +122,7 @@ test('a connection that hangs: 503 with Retry-After in time, and the service goe
   t.diagnostic(`well again after ${Math.round(performance.now() - backMs)} ms`)
 })
 
-/** Everything that looks at accounts waits from then on, until what it gives is called. */
+/** From then on everything that reads accounts waits until the returned function is called. */
 async function lock(): Promise<() => Promise<void>> {
   const blocker = new Client({ connectionString: place.address.replace(/\?.*/, '') })
   await blocker.connect()

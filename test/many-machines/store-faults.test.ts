@@ -1,6 +1,6 @@
 /**
  * The server of the store fails under load: it refuses writes, is killed and comes back, is killed and its synchronous
- * standby takes over. Nothing that was acknowledged is lost, and the service goes on by itself.
+ * standby takes over. Nothing that was acknowledged is lost, and the service recovers automatically.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -19,11 +19,11 @@ const SOAK = process.env.TAPELINE_SOAK !== undefined
 
 const ROUNDS = SOAK ? 10 : 1
 /**
- * From the moment at which a server is there again: callers are answered. The promise is that of the long size; where tests share
- * a machine the server itself has to wait for its turn.
+ * How soon callers are answered after a server is back. The long size enforces the promise; on a machine shared with
+ * other tests the server itself has to wait for its turn.
  */
 const RESUMES_MS = SOAK ? 15_000 : 90_000
-/** Rows follow within seconds on a machine that does nothing else; tests share theirs. */
+/** Rows follow within seconds on an idle machine; tests share theirs. */
 const RECORDS_MS = 180_000
 /** Between two looks. */
 const LOOK_MS = 100
@@ -45,7 +45,7 @@ before(
     ;[api] = await Promise.all([machines.start('api'), machines.start(WORKER)])
     witness = await startWitness(machines, () => [api.url], { mayJump: true })
     const beganMs = Date.now()
-    // A look that finds every connection busy is one before the rows.
+    // If every connection is busy, the rows count as not written yet.
     const hasRows = async () => (await newestMs().catch(() => 0)) > beganMs
     await until('rows arrive', hasRows, 240_000, LOOK_MS)
     fromMs = Math.ceil((Date.now() + 2_000) / 1_000) * 1_000
@@ -60,7 +60,7 @@ after(async () => {
   await primary?.stop()
 })
 
-/** Open between two looks: to open it costs more than to look. */
+/** Kept open between two looks, because opening it costs more than looking. */
 let looked: EnvironmentStore | undefined
 
 /** Time up to which seconds are stored. */
@@ -76,7 +76,7 @@ async function newestMs(): Promise<number> {
     })
     return page.text === '' ? 0 : Date.parse((JSON.parse(page.text) as { timestamp: string }).timestamp)
   } catch (error) {
-    // The next look begins anew, as a process would that was started then.
+    // The next look opens it again, like a process that is started then.
     if (looked === store) looked = undefined
     await store.close()
     throw error
@@ -88,7 +88,7 @@ const readiness = async () => {
   return { status, text: JSON.stringify(json) }
 }
 
-/** Requests are paid for, then rows are written, and the parts say that they are well. */
+/** Waits until requests are charged, then rows are written, and all parts report that they are well. */
 async function resumes(): Promise<string> {
   const [startedMs, wallMs, paid] = [performance.now(), Date.now(), witness.paid]
   const took = () => `${Math.round(performance.now() - startedMs)} ms`
@@ -128,7 +128,7 @@ test('a server that refuses writes: reads go on and are paid for, writes are ref
   await until(
     'the page is read',
     async () => {
-      // A machine that others share may be too slow for a first answer: it says so, and charges nothing.
+      // On a shared machine the first answer may take too long: that is reported, and nothing is charged.
       if (page.status === 503) page = await ask(`${api.url}${candles}`, { key })
       return page.status !== 503
     },
@@ -158,7 +158,7 @@ test('a server that refuses writes: reads go on and are paid for, writes are ref
     const { accounts } = machines.accounts
     return (await accounts.balance(await accounts.get(account ?? ''), 'live')).used
   }
-  // Written when the store takes it, which is not promised to be before others are answered.
+  // Written when the store accepts it, which may be after other requests are answered.
   await until('what was read meanwhile is charged', async () => (await charges()) >= charged, 60_000, LOOK_MS)
   assert.equal(await charges(), charged, 'once')
 })

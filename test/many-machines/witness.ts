@@ -1,5 +1,5 @@
 /**
- * A caller who notes what was acknowledged, and at the end demands all of it, once:
+ * A caller who records what was acknowledged, and at the end checks that all of it is there exactly once:
  *
  *   paid requests ──▶ the balance            webhooks that were created ──▶ the list of webhooks
  *   stream        ──▶ the event log          deliveries                 ──▶ the event log
@@ -24,25 +24,25 @@ const CREATE_CREDITS = 10
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 const PAY_EVERY_MS = SOAK ? 40 : 250
 const CREATE_EVERY_MS = SOAK ? 250 : 1_000
-/** A caller that heard nothing for so long has been left alone, also by a machine that tests share. */
+/** If a caller gets no answer for this long, something is wrong, even on a shared machine. */
 const MAX_ANSWER_MS = 60_000
-/** For what comes by itself; how soon is shown elsewhere. */
+/** For things that happen without a request; how soon they happen is tested elsewhere. */
 const PATIENCE_MS = 180_000
 /** 409: an earlier request with the same idempotency key is not over yet. */
 const EXPECTED = [200, 201, 409, 503]
 const KINDS = ['block_added']
-/** A killed process takes the charges of its last moments with it: of deliveries, one credit each. */
+/** A killed process loses the charges of its last moments: for deliveries one credit each. */
 const LOST_WITH_KILL = 10
 /**
- * Quotes of the spot exchange have no time of their own, but that of the frames before and after them: on a machine that is slow
- * both may lie that far away.
+ * Quotes of the spot exchange carry no time and get it from the frames before and after them: on a slow machine both
+ * may be this far away.
  */
 const SLACK_MS = 15_000
 /** Fewer than the plan allows. */
 const MAX_CREATED = 200
 
 export interface Witness {
-  /** How long at a time paid requests were not answered with 200, at most, as long as there was load. */
+  /** The longest time for which paid requests were not answered with 200 while there was load. */
   readonly longestOutageMs: number
   readonly statuses: ReadonlyMap<number, number>
   /** How many requests were answered and paid for. */
@@ -96,9 +96,9 @@ export async function startWitness(
       body: JSON.stringify({ url, kinds: KINDS, ...more }),
     })
   const created: string[] = []
-  /** Nothing happens at it. */
+  /** An address at which nothing happens. */
   const nobody = testAddress(1)
-  /** Again with the same key until it is acknowledged, as a client does. */
+  /** Repeats the request with the same key until it is acknowledged, like a client. */
   const createOne = async (number: number) => {
     while (!stop.signal.aborted && number < MAX_CREATED) {
       const answer = await create(`${receiver.url}?${number}`, `create-${number}`, {
@@ -150,7 +150,7 @@ export async function startWitness(
   for (const each of load) each.catch(() => {})
 
   async function judge({ fromMs }: { fromMs: number }) {
-    // Blocks end, so that the log has an end that can be compared.
+    // Stops new blocks, so that the log has an end that can be compared.
     machines.chain.chain.skipTo(Date.now() + 3_600_000)
     const chain = machines.stores.chain('live')
     const store = await machines.stores.environment('live')
@@ -217,7 +217,7 @@ export async function startWitness(
     await until(
       'every event is delivered',
       () => due.every((id) => receiver.accepted.has(id)),
-      // A claim of a worker that died runs out.
+      // The claims of a dead worker have to expire.
       PATIENCE_MS,
     )
     const byEvent = Map.groupBy(receiver.received, ({ events }) => events[0]?.id)
@@ -242,8 +242,8 @@ export async function startWitness(
           slackMs: SLACK_MS,
           aheadMs: SLACK_MS,
         })
-        // A second in which the simulated venue did not get its share of the machine has no quote. Tests with a clock of
-        // their own judge that.
+        // A second in which the simulated venue got no processor time has no quote. Tests with their own clock check
+        // quotes.
         wrong = all.filter((each) => !/^ticker .* no row at/.test(each))
         return wrong.length === 0
       },

@@ -1,6 +1,6 @@
 /**
- * Which process has written to a table, and when: noted by the server itself, in the transaction of the write. Proves that
- * only the leader of a part writes, also after it was stopped for longer than its lease.
+ * Which process has written to a table, and when: recorded by the server itself, in the transaction of the write.
+ * Proves that only the leader of a part writes, even after it was stopped for longer than its lease.
  */
 import assert from 'node:assert/strict'
 import { postgresRows } from '../postgres/test-postgres.ts'
@@ -12,7 +12,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
 }
 
 export interface WriteLog {
-  /** Every write was one of the process that led the part at that time; how many there were of each part. */
+  /** Checks that every write came from the process that led the part at that time; returns how many each part had. */
   judge(): Promise<Record<string, number>>
 }
 

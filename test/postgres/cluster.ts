@@ -28,7 +28,7 @@ export interface Cluster {
   crash(): Promise<void>
   /** After a crash. */
   restart(): Promise<void>
-  /** As its administrator. */
+  /** Runs a statement as its administrator. */
   query(text: string): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
   /** Without waiting. */
@@ -36,7 +36,7 @@ export interface Cluster {
 }
 
 const START_MS = 30_000
-/** Nothing follows the server of a run, and most of what it writes is tables that are dropped again. */
+/** The server of a run has no standby, and mostly writes tables that are dropped again. */
 const UNREPLICATED = ['wal_level=minimal', 'max_wal_senders=0', 'full_page_writes=off']
 const run = promisify(execFile)
 
@@ -73,7 +73,7 @@ export async function clusterOfRun(): Promise<Cluster | undefined> {
 }
 
 interface ClusterOptions {
-  /** As a standby that follows that cluster. */
+  /** Starts as a standby that follows that cluster. */
   from?: Cluster
   /** On these files, which another one had. */
   restored?: string
@@ -102,7 +102,7 @@ export async function startCluster({ from, restored, settings = [] }: ClusterOpt
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'max_connections=300',
-    // What must survive is proven by killing processes, never the machine.
+    // Durability is tested by killing processes, never the machine.
     'fsync=off',
     ...settings,
   ].flatMap((setting) => ['-c', setting])

@@ -1,4 +1,4 @@
-/** Stands between a client and PostgreSQL and can lose the answer to a commit. */
+/** A proxy between a client and PostgreSQL that can lose the answer to a commit. */
 import { once } from 'node:events'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 

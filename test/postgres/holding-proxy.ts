@@ -1,4 +1,4 @@
-/** Stands between a client and PostgreSQL and can stop forwarding: connections stay open, and nothing arrives. */
+/** A proxy between a client and PostgreSQL that can stop forwarding: connections stay open, but nothing arrives. */
 import { once } from 'node:events'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 
@@ -6,7 +6,7 @@ export interface HoldingProxy {
   /** The server's address, through the proxy. */
   readonly address: string
   hold(): void
-  /** What was held goes on, as after a disturbance of the network. */
+  /** Forwards what was held, as after a network disturbance. */
   letGo(): void
   /** Breaks all connections; new ones are possible. */
   cut(): void

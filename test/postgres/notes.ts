@@ -1,4 +1,4 @@
-/** A table of texts on a server: what a write of one of them came to is all that a test has to know. */
+/** A table of texts on a server, for tests that only need to know the outcome of a write. */
 import { systemClock } from '../../src/kit/clock.ts'
 import { parsePostgresAddress } from '../../src/store/postgres/address.ts'
 import { statement } from '../../src/store/postgres/database.ts'

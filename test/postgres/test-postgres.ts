@@ -1,7 +1,7 @@
 /**
- * The PostgreSQL server of this run: the one that TAPELINE_TEST_POSTGRES names; `test/run.ts` starts one otherwise. With
- * TAPELINE_TEST_DISTRIBUTE the server is a coordinator of Citus, and the tables of every test are spread over its servers
- * by `tapeline store distribute` before the test begins.
+ * The PostgreSQL server of this run: the one that TAPELINE_TEST_POSTGRES names; `test/run.ts` starts one otherwise.
+ * With TAPELINE_TEST_DISTRIBUTE the server is a coordinator of Citus, and the tables of every test are spread over its
+ * servers by `tapeline store distribute` before the test begins.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -66,7 +66,7 @@ export function dropSchemas(names: readonly string[]): Promise<void> {
   })
 }
 
-/** What tests of this run have left: those that stand for a folder (`test/fakes/stores.ts`), and of tests that were ended. */
+/** Schemas left by this run: those that stand for a folder (`test/fakes/stores.ts`), and those of aborted tests. */
 export async function dropSchemasOfRun(): Promise<void> {
   const left = await postgresRows('SELECT nspname AS name FROM pg_namespace WHERE starts_with(nspname, $1)', [
     PREFIX,
@@ -74,7 +74,7 @@ export async function dropSchemasOfRun(): Promise<void> {
   await dropSchemas(left.map(({ name }) => String(name)))
 }
 
-/** What the tables of schemas with this beginning hold: their rows as text, and the bytes behind every hexadecimal value. */
+/** The contents of the schemas with this prefix: rows as text, and the bytes behind every hexadecimal value. */
 export function tablesOf(prefix: string): Promise<{ name: string; bytes: Buffer }[]> {
   return withClient(async (client) => {
     const tables = await client.query<{ name: string }>(

@@ -1,4 +1,4 @@
-/** Stored candles of prediction markets against the trades and books that there were. Each function gives the differences. */
+/** Compares stored candles of prediction markets with the true trades and books, and returns the differences. */
 
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/schemas.ts'
@@ -7,9 +7,9 @@ import type { PredictionTruth, TrueMarket, TrueMarketTrade } from '../sandbox/pr
 import { idOf, readRows, type Slack, sourceOf } from './compare.ts'
 
 const GRID_MS = 500
-/** Books are sampled from so long before the window on. */
+/** How long before the window books begin to be sampled. */
 const SAMPLE_BEFORE_MS = 60_000
-/** Trades of a market are surely received from so long before its window on. */
+/** How long before its window trades of a market are certainly received. */
 const FOLLOWED_BEFORE_MS = 13 * 60_000
 /** A candle is closed by then. */
 const CLOSED_AFTER_MS = 50_000
@@ -34,8 +34,8 @@ function figuresOf(prices: readonly number[]): Figures {
 }
 
 /**
- * Every candle of a market that was received as a whole and is closed by now, leg by leg: of its trades where there are any,
- * else of its midpoints. Looking at midpoints is slow: it can be left out.
+ * Every candle of a market that was received completely and is closed by now, leg by leg: built from its trades if
+ * there are any, else from its midpoints. Comparing midpoints is slow and can be left out.
  */
 export async function compareCandles(
   store: EnvironmentStore,

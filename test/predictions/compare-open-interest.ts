@@ -1,4 +1,4 @@
-/** Stored open interest of yes/no contracts against what there was. */
+/** Compares the stored open interest of yes/no contracts with the truth. */
 
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { OpenInterestRow } from '../../src/core/rows/schemas.ts'
@@ -8,10 +8,10 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket } from '../sandbox/prediction-truth.ts'
 import { readRows, type Slack } from './compare.ts'
 
-/** Where the stream may have lost a figure, that of a list counts for so long. */
+/** If the stream may have lost a figure, the figure of a list is valid for this long. */
 const LISTED_WITHIN_MS = 46_000
 
-/** At every point of the grid that is no gap: the figure of each open contract, and their sum. Gives the differences. */
+/** Compares the figure of each open contract, and their sum, at every point of the grid that is not in a gap. */
 export async function compareOpenInterest(
   store: EnvironmentStore,
   truth: PredictionTruth,
@@ -45,10 +45,10 @@ export async function compareOpenInterest(
         if (figure !== undefined) wrong.push(`${at}: ${name} is not open`)
         continue
       }
-      // It only grows.
+      // Open interest only grows.
       const least = truth.openInterest(name, atMs - behindMs - LISTED_WITHIN_MS) ?? 0
       const most = truth.openInterest(name, atMs + aheadMs) ?? 0
-      // What opens at this very instant is listed after it.
+      // A contract that opens at this very instant is listed after it.
       if (figure === undefined && startMs === atMs && most === 0) continue
       if (figure === undefined) wrong.push(`${at}: ${name} is missing`)
       else if (figure > most || (figure < least && isUnproven !== true))

@@ -1,6 +1,6 @@
 /**
- * A recording that is led through faults of the simulated prediction venues and the chain, one after the other, over
- * real sockets with a clock that runs as fast as the machine allows.
+ * A recording during faults of the simulated prediction venues and the chain, one after the other, over real sockets
+ * with a clock that runs as fast as the machine allows.
  */
 import assert from 'node:assert/strict'
 import type { FaultSpec } from '../../sandbox/server/faults.ts'
@@ -22,9 +22,9 @@ import {
 export interface FaultCase {
   readonly name: string
   readonly faults: readonly FaultSpec[]
-  /** Until the next fault. */
+  /** The time until the next fault. */
   readonly lastsMs: number
-  /** Whether the books have a gap meanwhile; left out: they may. */
+  /** Whether the books must have a gap during the fault; if omitted, they may. */
   readonly gap?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface FaultRun {
   close(): Promise<void>
 }
 
-/** Everything is received so long after the start. */
+/** How long after the start everything is received. */
 const RECEIVED_AFTER_MS = 40_000
 
 export async function runFaults(options: {
@@ -47,7 +47,7 @@ export async function runFaults(options: {
   stepMs: number
   slotMs: number
   cases: readonly FaultCase[]
-  /** The run goes on so long after the last case. */
+  /** How long the run continues after the last case. */
   settleMs: number
   oracleBackMs?: number
 }): Promise<FaultRun> {

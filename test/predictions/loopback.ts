@@ -110,7 +110,7 @@ export async function startLoopback(
   }
 }
 
-/** Starts at an instant and runs so many times faster than the wall. */
+/** A clock that starts at an instant and runs this many times faster than real time. */
 export function fastClock(startMs: number, speed: number): Clock {
   const beginMs = performance.now()
   return {

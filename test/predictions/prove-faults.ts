@@ -1,4 +1,4 @@
-/** The proofs of a venue of markets that was led through faults; one file of tests per venue gives the cases. */
+/** What must hold for a prediction venue after a run of faults; the test file of each venue provides the cases. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { feedOf } from '../../src/ingest/shared/feeds.ts'
@@ -21,11 +21,11 @@ export interface FaultProof {
   readonly slotMs: number
   readonly settleMs: number
   readonly cases: readonly FaultCase[]
-  /** A gap has ended so long before the next fault. */
+  /** How long before the next fault a gap must have ended. */
   readonly endsBeforeMs: number
   /** What the next fault does reaches back: a gap that is still open then is its own, not this case's. */
   readonly reachesBack: boolean
-  /** A proof over nothing would be none: more than so many of each. */
+  /** The minimum number of each, because an empty comparison would prove nothing. */
   readonly least: { readonly markets: number; readonly rows: number; readonly trades: number }
   /** Winners of at least so many markets, which ended at the latest so long after the run. */
   readonly ended: { readonly least: number; readonly afterMs: number }

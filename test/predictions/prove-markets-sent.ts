@@ -1,4 +1,4 @@
-/** A session emits every market, whoever has listed it before: another session, or a witness. */
+/** A session emits every market, even if another session or a witness has listed it before. */
 import type { Venue } from '../../src/venues/venue.ts'
 import type { collect } from './loopback.ts'
 

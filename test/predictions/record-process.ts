@@ -1,4 +1,4 @@
-/** A recorder of prediction markets and the oracle as a process of its own, to be killed. */
+/** A recorder of prediction markets and the oracle in a separate process, to be killed. */
 import { followParent } from '../followed-process.ts'
 import {
   type PredictionAddresses,

@@ -18,14 +18,14 @@ import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
 import { type PacedClock, pacedClock } from './paced-clock.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
-/** Contracts of an event where a few prove as much as hundreds; the long sizes have them all. */
+/** The number of contracts per event if a few prove as much as hundreds; the long sizes have all of them. */
 export const FEW_STRIKES: { strikes?: number } = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
-/** A thread and files cost as much as half of the rest; in the short form the tests of kills and of the service have them. */
+/** A thread and files add half of the cost again; in the short form only tests of kills and of the service use them. */
 const IN_FILES = process.env.TAPELINE_SOAK !== undefined || process.env.TAPELINE_TEST_ENGINE !== undefined
 export const HEARTBEAT_MS = 27_000
 /**
- * A request hangs when it has no answer after so long on the clock of the test. Both ends are on one event loop, and the
- * clock moves only after that has come round: however busy the machine is, an answer takes fewer steps.
+ * A request hangs if it has no answer after this long on the clock of the test. Both ends are on one event loop, and
+ * the clock moves only after a full turn of it, so an answer takes fewer steps however busy the machine is.
  */
 const HANGS_AFTER_MS = 60_000
 
@@ -67,10 +67,10 @@ export async function startPredictionsRecording(
     venues: readonly PredictionVenue[]
     symbols: readonly AssetSymbol[]
     folder?: string
-    /** In files also in the short form, where a test looks at them. */
+    /** Stores in files even in the short form, if a test examines them. */
     inFiles?: boolean
     oracleBackMs?: number
-    /** Without the key of the second venue nothing is streamed of it, only polled. */
+    /** Without a key the second venue is only polled, not streamed. */
     hasKey?: boolean
   },
 ): Promise<PredictionsRecording> {
@@ -121,7 +121,7 @@ export interface RecordedOnce {
   readonly recording: PredictionsRecording
 }
 
-/** One recording of BTC that all tests of a file read: made and stopped before the first, removed after the last. */
+/** One recording of BTC shared by all tests of a file: made before the first test, removed after the last. */
 export function recordOnce(
   options: Parameters<typeof startPredictionsWorld>[1] &
     Omit<Parameters<typeof startPredictionsRecording>[1], 'symbols' | 'folder'> & {

@@ -1,7 +1,7 @@
 /**
- * `npm run compare-node`: every method and notification of a real node (TAPELINE_KASPAD) beside those of the simulated
- * one: members, their kinds, and the texts of refusals. A difference is a defect of the simulated node unless
- * `known-differences.ts` has a reason for it. Exits 1 where one is left.
+ * `npm run compare-node`: compares every method and notification of a real node (TAPELINE_KASPAD) with those of the
+ * simulated one: members, their kinds, and the texts of refusals. A difference is a defect of the simulated node unless
+ * `known-differences.ts` has a reason for it. Exits with 1 if one is left.
  */
 import { startSandboxNode } from '../../sandbox/node/run.ts'
 import { classifyRefusal } from '../../src/upstreams/classify.ts'
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
     const sending = keepSending(traffic, 40)
     const mining = keepMining(real, traffic.minerAddress, 10)
     await until('covenants and tokens', () => traffic.submitted.size > 300, 60_000)
-    // A slower chain keeps transactions waiting.
+    // On a slower chain transactions stay pending.
     await mining.stop()
     const mineSlowly = () => keepMining(real, traffic.minerAddress, 0.5)
     let slow = mineSlowly()
@@ -53,7 +53,7 @@ async function main(): Promise<number> {
     traffic.close()
     const ours = await lookAtNode({
       ...{ url: sandbox.url, network: SANDBOX_NETWORK, wallet: ourWallet },
-      // Its blocks leave cheap transactions waiting.
+      // Its blocks leave cheap transactions pending.
       whileStill: (work) => work(),
     })
     return report([...differencesOf(seen, ours), ...unclassified(seen)])
@@ -83,7 +83,7 @@ function differencesOf(real: Seen, ours: Seen): string[] {
   return lines
 }
 
-/** Refusals that the service has no reason for. */
+/** Refusals for which there is no known reason. */
 function unclassified({ texts }: Seen): string[] {
   const isKnown = (text: string) => !['unknown', 'rejected'].includes(classifyRefusal(text).reason)
   return texts.flatMap((text) => (isKnown(text) ? [] : [`the service has no reason for: ${text}`]))

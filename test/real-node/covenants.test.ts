@@ -1,4 +1,4 @@
-/** Covenants, tokens and KRC-20 on a real node, where all of them are active: what the index says of each is what the chain says. */
+/** Covenants, tokens and KRC-20 on a real node, where all of them are active: the index agrees with the chain. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../until.ts'

@@ -1,4 +1,4 @@
-/** A client of the stream that loses its connection again and again, and goes on where it was. */
+/** A client of the stream that loses its connection again and again, and resumes where it was. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectStream, type Frame } from '../fakes/stream-client.ts'
 import { until } from '../until.ts'
@@ -9,7 +9,7 @@ export interface CutStream {
   readonly events: StreamEvent[]
   readonly cuts: number
   readonly gaps: Frame[]
-  /** Reads on without cuts until that number; then ends. */
+  /** Continues without cuts until that number, then ends. */
   finish(seq: number): Promise<void>
   end(): Promise<void>
 }
@@ -28,7 +28,7 @@ export function startCutStream(
     let isCurrent = true
     const opened = connectStream(url, key, {
       onEvent: (event) => {
-        // What arrives after the cut was never processed: it is asked for again.
+        // What arrives after the cut was not processed: it is requested again.
         if (isCurrent) events.push(event)
       },
     })

@@ -1,4 +1,4 @@
-/** The service in front of two real nodes: what it records and serves is what they say. */
+/** The service with two real nodes: what it records and serves is what they say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../until.ts'

@@ -1,6 +1,6 @@
 /**
- * Must hold: on a network of three real nodes that is cut apart and joined again, and whose nodes are killed, everything
- * that the service recorded, serves and sends is what an independent walk over a node says.
+ * Must hold: on a network of three real nodes that is cut apart and joined again, and whose nodes are killed,
+ * everything that the service recorded, serves and sends equals an independent walk over a node.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -73,7 +73,7 @@ test(`${SECONDS} s of a network that is cut apart and whose nodes are killed`, {
   const disturbed = await disturb(network, performance.now() + SECONDS * 1_000)
   const perSecond = Math.round(((traffic.submitted.size - before) * 10) / SECONDS) / 10
   await sending.stop()
-  // What still waits is mined.
+  // Pending transactions are mined.
   await wait(5_000)
   await Promise.all(miners.map((miner) => miner.stop()))
   await network.agreed()
@@ -151,7 +151,7 @@ function startScoreOf(
   return Number(chain[at - 1]?.blueScore)
 }
 
-/** Cuts and kills until then; ends with all nodes connected. */
+/** Cuts and kills nodes until then; ends with all nodes connected. */
 async function disturb(network: RealNetwork, untilMs: number): Promise<{ cutOff: number; killed: number }> {
   const said = { cutOff: 0, killed: 0 }
   const mortal = network.nodes.slice(0, -1)

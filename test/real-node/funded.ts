@@ -1,9 +1,9 @@
-/** A real node with a chain on it: mature coins, payments that are accepted and payments that wait. */
+/** A real node with a chain: mature coins, accepted payments and pending payments. */
 import { mineBlocks } from './mine.ts'
 import type { RealNode } from './real-node.ts'
 import { type BuiltTransaction, createWallet, type RealCoin, type Wallet } from './wallet.ts'
 
-/** A coinbase can be spent after so many blocks. */
+/** A coinbase can be spent after this many blocks. */
 const MATURITY = 1_000
 
 export interface Funds {

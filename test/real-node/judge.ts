@@ -1,4 +1,4 @@
-/** What the service says about addresses and transactions, held against a walk over the node. */
+/** Compares what the service says about addresses and transactions with a walk over the node. */
 import assert from 'node:assert/strict'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
@@ -27,7 +27,7 @@ async function pages<T>(service: RealService, path: string): Promise<T[]> {
   }
 }
 
-/** Accepted above this blue score. Gives how many rows were compared. */
+/** Compares what was accepted above this blue score; returns how many rows were compared. */
 export async function judgeAddress(
   service: RealService,
   { node, walk, address, startScore }: { node: RealNode; walk: Walk; address: string; startScore: number },
@@ -106,7 +106,7 @@ export async function judgeTransaction(service: RealService, walk: Walk, txId: s
   assert.equal(shown.fee_sompi === null ? null : BigInt(shown.fee_sompi ?? -1), fee, `fee of ${txId}`)
 }
 
-/** Gives how many covenants were compared. All of them were founded after the index started. */
+/** Returns how many covenants were compared. All of them were founded after the index started. */
 export async function judgeCovenants(service: RealService, walk: Walk): Promise<number> {
   for (const [covenantId, { steps, unspent }] of walk.covenants) {
     const path = `/v1/covenants/${covenantId}`
@@ -135,7 +135,7 @@ interface ShownToken {
   readonly outputs: number | null
 }
 
-/** Gives how many holders of KRC-20 tokens were compared. */
+/** Returns how many holders of KRC-20 tokens were compared. */
 export async function judgeTokens(service: RealService, walk: Walk): Promise<number> {
   const shown = await pages<ShownToken>(service, '/v1/tokens')
   const krc20 = shown.filter(({ form }) => form === 'krc20')
@@ -172,7 +172,7 @@ export async function judgeTokens(service: RealService, walk: Walk): Promise<num
   return compared
 }
 
-/** What the events say, those that were taken back aside, is who holds what. Gives how many were taken back. */
+/** The events that were not retracted add up to who holds what. Returns how many were retracted. */
 export function judgeTokenEvents(log: readonly StoredEvent[], walk: Walk): number {
   const held = new Map<string, Map<string, bigint>>()
   let retracted = 0
@@ -217,7 +217,7 @@ interface Bucket {
 
 const numberOf = (fraction: Fraction) => (typeof fraction === 'number' ? fraction : fraction.value)
 
-/** Fee rates are those of a node, whichever was asked; the nodes have to stand still. */
+/** Fee rates equal those of a node, whichever was asked; no blocks may arrive meanwhile. */
 export async function judgeFees(service: RealService, nodes: readonly RealNode[]): Promise<string> {
   const ofNodes = () =>
     Promise.all(

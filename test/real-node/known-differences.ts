@@ -1,4 +1,4 @@
-/** Where the simulated node is meant to differ from a real one; docs/protocol/simulated-node.md shows the same list (checked). */
+/** Intended differences between the simulated node and a real one; a test compares docs/protocol/simulated-node.md. */
 export const KNOWN_DIFFERENCES: readonly { readonly what: string; readonly why: string }[] = [
   {
     what: 'getSystemInfo.gitHash',

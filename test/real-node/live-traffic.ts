@@ -17,11 +17,11 @@ import { createTokenTraffic } from './token-traffic.ts'
 
 const PREFIX = 'kaspasim'
 const MATURITY = 1_000
-/** A coin comes back when its spend is accepted, seconds later; that of a spend lost in a reorganisation never does. */
+/** A coin returns seconds later when its spend is accepted, and never if the spend is lost in a reorganisation. */
 const COINS_EACH = 96
-/** More inputs in one transaction have more mass than a mempool takes. */
+/** With more inputs a transaction has more mass than a mempool accepts. */
 const COINS_AT_ONCE = 24
-/** A block takes about a dozen transactions that fund users. */
+/** A block has room for about a dozen transactions that fund users. */
 const FUNDING_BLOCKS = 12
 const COIN_SOMPI = 4_000_000_000n
 const TOKEN_SHARE = 0.1
@@ -33,7 +33,7 @@ export interface LiveTraffic {
   readonly users: readonly { readonly name: string; readonly address: string }[]
   /** Submits one transaction of any kind; its id, or undefined where there was nothing to spend or it was refused. */
   next(): Promise<string | undefined>
-  /** A transaction that no mempool takes: it pays to a script that no address stands for. */
+  /** A transaction that no mempool accepts: it pays to a script that has no address. */
   odd(): { readonly id: string; readonly transaction: Record<string, unknown> }
   /** Addresses of several keys that use tokens. */
   readonly several: readonly string[]
@@ -157,7 +157,7 @@ export async function startLiveTraffic(
   }
 }
 
-/** So many transactions a second until it is stopped. */
+/** Sends this many transactions a second until it is stopped. */
 export function keepSending(traffic: LiveTraffic, perSecond: number) {
   let isStopped = false
   const startedMs = performance.now()
@@ -167,7 +167,7 @@ export function keepSending(traffic: LiveTraffic, perSecond: number) {
       const dueMs = startedMs + (sent * 1_000) / perSecond - performance.now()
       if (dueMs > 0) await wait(dueMs)
       if (waiting.size >= IN_FLIGHT) await Promise.race(waiting)
-      // A node that is down takes none.
+      // A node that is down accepts none.
       const one: Promise<unknown> = traffic
         .next()
         .catch(() => wait(200))

@@ -1,4 +1,4 @@
-/** Everything that can be asked of a node, asked: the shapes of its answers, its refusals and its notifications. */
+/** Sends every possible request to a node and records the shapes of its answers, refusals and notifications. */
 import type { Network } from '../../src/core/chain/network.ts'
 import { RPC_METHODS } from '../../src/upstreams/methods.ts'
 import { goodParams } from '../fakes/all-methods.ts'
@@ -21,23 +21,23 @@ const SCOPES = [
   ['PruningPointUtxoSetOverride', {}],
   ['NewBlockTemplate', {}],
 ] as const
-/** The others are about accidents of the network. */
+/** The other notifications are about rare events of the network. */
 const USUAL_NOTIFICATIONS = 6
 
 export interface Seen {
   readonly answers: ReadonlyMap<string, Shape>
   readonly refusals: ReadonlyMap<string, string>
-  /** The same as the node said them. */
+  /** The same, unchanged as the node sent them. */
   readonly texts: readonly string[]
   readonly notifications: ReadonlyMap<string, Shape>
 }
 
-/** A node whose chain moves and that has transactions of all kinds; the wallet has coins on it. */
+/** A node whose chain grows and that has transactions of all kinds; the wallet has coins on it. */
 export interface LookedAt {
   readonly url: string
   readonly network: Network
   readonly wallet: Wallet
-  /** Runs it while no block is made, so that what waits goes on waiting. */
+  /** Runs it while no block is mined, so that pending transactions stay pending. */
   whileStill(work: () => Promise<void>): Promise<void>
 }
 
@@ -137,7 +137,7 @@ async function paramsFor(call: (method: string, params?: unknown) => Promise<Nam
   return { good, variants }
 }
 
-/** What comes back for a frame that no client should send. */
+/** The answer to a frame that no client should send. */
 async function outcomeOf(url: string, frame: string): Promise<string> {
   const client = await plainClient(url)
   client.send(frame)
@@ -157,7 +157,7 @@ function notificationsOf(frames: readonly string[]): { method: string; params: u
     .filter(({ id }) => id === undefined || id === null)
 }
 
-/** Without what is different every time. */
+/** The text without what differs every time. */
 function plain(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{64}/g, '<hash>')

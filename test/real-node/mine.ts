@@ -1,8 +1,8 @@
-/** Blocks of a real node: made from its own template, paid to an address. */
+/** Mines blocks on a real node from its own template, paid to an address. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RealNode } from './real-node.ts'
 
-/** Makes so many blocks, one on the other. Gives their hashes. */
+/** Mines this many blocks, each on top of the last, and returns their hashes. */
 export async function mineBlocks(node: RealNode, payAddress: string, count: number): Promise<string[]> {
   const hashes: string[] = []
   for (let i = 0; i < count; i++) {
@@ -16,7 +16,7 @@ export async function mineBlocks(node: RealNode, payAddress: string, count: numb
   return hashes
 }
 
-/** Makes so many blocks a second until it is stopped. */
+/** Mines this many blocks a second until it is stopped. */
 export function keepMining(node: RealNode, payAddress: string, perSecond: number) {
   let isStopped = false
   let made = 0
@@ -27,7 +27,7 @@ export function keepMining(node: RealNode, payAddress: string, perSecond: number
       if (dueMs > 0) await wait(dueMs)
       if (isStopped) return
       made += 1
-      // A node that is down or behind makes none.
+      // A node that is down or behind mines none.
       await mineBlocks(node, payAddress, 1).catch(() => wait(200))
     }
   }

@@ -6,24 +6,24 @@ import { startWire, type Wire } from './wire.ts'
 
 export interface RealNetwork {
   readonly nodes: readonly RealNode[]
-  /** From all others. */
+  /** Cuts the node off from all others. */
   cut(node: RealNode): void
   join(node: RealNode): Promise<void>
   kill(node: RealNode): Promise<void>
   restart(node: RealNode): Promise<void>
-  /** Until all that are connected have the same sink. */
+  /** Waits until all connected nodes have the same sink. */
   agreed(limitMs?: number): Promise<void>
   stop(): Promise<void>
 }
 
 interface Link {
-  /** The one that connects: only an unsafe node takes orders to. */
+  /** The node that connects: only a node with unsafe RPC can be told to. */
   readonly from: RealNode
   readonly to: RealNode
   readonly wire: Wire
 }
 
-/** The first is as an operator runs it; the others take orders from the test and connect to those before them. */
+/** The first node runs as operators run it; the others are controlled by the test and connect to those before them. */
 export async function startRealNetwork(count = 3): Promise<RealNetwork> {
   const nodes: RealNode[] = []
   const links: Link[] = []
@@ -74,7 +74,7 @@ export async function startRealNetwork(count = 3): Promise<RealNetwork> {
         Promise.all(
           nodes.filter((node) => !away.has(node)).map(async ({ rpc }) => (await rpc.call('getSink')).sink),
         )
-      // A node that missed the last block asks for it when it hears of the next one.
+      // A node that missed the last block requests it when it receives the next one.
       const nudge = setInterval(() => {
         const node = nodes.find((each) => !away.has(each))
         if (node !== undefined) void mineBlocks(node, NOBODY, 1).catch(() => {})

@@ -1,4 +1,4 @@
-/** A real node refuses to tell its chain over a block with a script that no address stands for: the index goes past it. */
+/** A real node refuses to list its chain over a block with a script that has no address: the index goes past it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mineWith } from '../fakes/mine-with.ts'

@@ -1,4 +1,4 @@
-/** Transactions that a node refuses, each for another reason, and those that it takes before and in between. */
+/** Transactions that a node refuses, each for another reason, and those that it accepts before and in between. */
 import assert from 'node:assert/strict'
 import type { RealCoin, Wallet } from './wallet.ts'
 
@@ -13,7 +13,7 @@ const NATIVE = '00'.repeat(20)
 
 type Members = Record<string, unknown>
 
-/** In this order: some are about those before them. */
+/** The order matters, because some refer to those before them. */
 export function oddTransactions(wallet: Wallet, coins: readonly RealCoin[]): OddTransaction[] {
   const { address } = wallet
   const [first, second, third, fourth, fifth, sixth, seventh] = coins

@@ -1,6 +1,6 @@
 /**
- * A node that forgets: its network's parameters are changed so that it prunes within a minute. What was indexed stays, and
- * what was pruned before the index saw it is a gap.
+ * A node that prunes early: its network's parameters are changed so that it prunes within a minute. What was indexed
+ * stays, and what was pruned before the index saw it is a gap.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { mineBlocks } from './mine.ts'
 import { type RealNode, startRealNode, withoutNode } from './real-node.ts'
 import { type RealService, startRealService } from './real-service.ts'
 
-/** Those of the network, but for how long it remembers and how wide it may be. */
+/** The network's parameters, except for the pruning depth and the width of the DAG. */
 const BLOCKRATE = {
   target_time_per_block: 100,
   ghostdag_k: 18,
@@ -26,7 +26,7 @@ const BLOCKRATE = {
   pruning_depth: 350,
   coinbase_maturity: 1_000,
 }
-/** More than the node remembers, whole finality periods included. */
+/** More than the node keeps, including whole finality periods. */
 const FORGOTTEN_AFTER = BLOCKRATE.pruning_depth + 3 * BLOCKRATE.finality_depth
 
 test('what a node has pruned stays indexed, and what was pruned unseen is a gap', {

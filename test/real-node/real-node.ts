@@ -26,21 +26,21 @@ export interface RealNode {
   readonly url: string
   readonly peerPort: number
   readonly pid: number
-  /** A connection of the test's own. */
+  /** A connection for the test itself. */
   rpc: PlainClient
   /** SIGSTOP and SIGCONT. */
   pause(): void
   resume(): void
   /** `kill -9`. */
   kill(): Promise<void>
-  /** After a kill, on the same data. */
+  /** Starts it again after a kill, on the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface RealNodeOptions {
   readonly name: string
-  /** Takes orders that change the node itself (`--unsaferpc`). */
+  /** Accepts calls that change the node itself (`--unsaferpc`). */
   readonly unsafe?: boolean
   /** Overrides of the network's parameters, as a file for the node. */
   readonly paramsFile?: string
@@ -93,7 +93,7 @@ export async function startRealNode({
     node.rpc.close()
     if (child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
-    // One that is stopped would not see the other signals.
+    // A stopped process would not handle the other signals.
     child.kill('SIGCONT')
     child.kill(signal)
     await ended

@@ -1,4 +1,4 @@
-/** The service in front of real nodes, in its live environment, with a key for everything. */
+/** The service in its live environment, with real nodes and a key for everything. */
 import assert from 'node:assert/strict'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
 import { exactText } from '../fakes/chain-service.ts'
@@ -16,7 +16,7 @@ export interface RealService {
   /** One call through /rpc: its result or its error, integers exact. */
   rpc(method: string, params?: unknown): Promise<RpcAnswer>
   healthy(count: number): Promise<void>
-  /** Until the index has reached the sink of the node, which has to stand still. */
+  /** Waits until the index has reached the sink of the node, which must not move. */
   indexed(node: RealNode): Promise<void>
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ interface RpcAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: { reason?: string } }
 }
 
-/** No limit answers in place of what a test is about. */
+/** So generous that no limit interferes with what a test is about. */
 const PLAN = { ...WIDE_PLAN, heavyCallsInFlight: 10_000, creditsPerMonth: 9_000_000_000 }
 
 export async function startRealService(

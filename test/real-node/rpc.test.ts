@@ -1,4 +1,4 @@
-/** Every method through /rpc is what the real node itself answers, integers of 64 bits exact. */
+/** Every method through /rpc answers what the real node itself answers, with exact 64-bit integers. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { RPC_METHODS } from '../../src/upstreams/methods.ts'
@@ -9,9 +9,9 @@ import { type RealService, startRealService } from './real-service.ts'
 import { shapeDifferences, shapeOf } from './shape.ts'
 import { wholeParams } from './whole-params.ts'
 
-/** Tell of the moment or of the connection: the same members with the same kinds of values. */
+/** These depend on the moment or the connection: only members and kinds of values must be the same. */
 const MOVING = ['getMetrics', 'getConnections', 'getBlockTemplate', 'getConnectedPeerInfo']
-/** Said in no order. */
+/** Lists without an order. */
 const UNORDERED = ['getUtxosByAddresses', 'getMempoolEntries', 'getMempoolEntriesByAddresses']
 
 let node: RealNode
@@ -40,7 +40,7 @@ test('the same answer as the node’s own, for all 39 methods', { skip: withoutN
     assert.ok(result, `${method}: ${error?.message}`)
     return result
   })
-  // The oldest block is the genesis here, which nobody was paid for.
+  // The oldest block is the genesis here, which paid nobody.
   const { result: info } = await direct('getBlocks', {
     lowHash: (good.getBlocks as { lowHash: string }).lowHash,
   })
@@ -80,7 +80,7 @@ test('blocks, transactions and replacements that go through /rpc arrive', { skip
   assert.deepEqual(submitted?.report, { type: 'success' })
 })
 
-/** Lists by their text: the node gives them in no order. */
+/** Lists sorted by their text, because the node returns them in no order. */
 function sorted(value: unknown): unknown {
   const text = (each: unknown) =>
     JSON.stringify(each, (_name, found: unknown) => (typeof found === 'bigint' ? String(found) : found))

@@ -1,6 +1,6 @@
 /**
- * The shape of JSON values: which members there are and what they are. Lists are one element that has everything that
- * any of their elements has.
+ * The shape of JSON values: which members they have, and of which kinds. A list is represented by one element that has
+ * everything that any of its elements has.
  */
 export type Shape = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -42,7 +42,7 @@ function kindOf(value: unknown): string {
 export function shapeDifferences(name: string, real: Shape, ours: Shape): string[] {
   const lines: string[] = []
   const isInside = (path: string, other: Shape) => {
-    // Of a list that was empty, or of a member that was null, nothing is known.
+    // Nothing is known about the elements of an empty list or a member that was null.
     const list = path.lastIndexOf('[]')
     const parent = path.slice(0, path.lastIndexOf('.'))
     const isNull = other.get(parent)?.has('object') === false && other.get(parent)?.has('null') === true
@@ -86,7 +86,7 @@ const FAMILY: Record<string, string> = {
   'empty text': 'text',
 }
 
-/** Some kind in common: of a member that may be null or absent only one may have been seen. */
+/** Whether they have a kind in common: of a member that may be null or absent, only one case may have been seen. */
 function likeEachOther(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   const families = (kinds: ReadonlySet<string>) => new Set([...kinds].map((kind) => FAMILY[kind] ?? kind))
   const [left, right] = [families(a), families(b)]

@@ -32,7 +32,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   'native subnetwork too short': 'invalid',
   'value above 64 bits': 'invalid',
   'no outpoint': 'invalid',
-  // Decimal text is a number here; the signature no longer fits.
+  // Decimal text is a number here; the signature no longer matches.
   'value as text': 'rule_broken',
   'a payment at last': 'ok',
 }
@@ -93,7 +93,7 @@ test('what was accepted before is success, an immature coinbase is not', { skip:
   assert.deepEqual([sent.status, sent.json.mempool_seen], [200, true], sent.text)
   const query = { transactionId: payment.id, includeOrphanPool: false, filterTransactionPool: false }
   const [first, second] = network.nodes as [RealNode, RealNode]
-  // A node tells others of a transaction only when something else happens.
+  // A node relays a transaction only when something else happens.
   const isFirst = (await first.rpc.ask('getMempoolEntry', query)).error === undefined
   await mineBlocks(isFirst ? first : second, miner.address, 10)
   await network.agreed()

@@ -1,7 +1,7 @@
 /**
- * KRC-20 tokens on a real node: deployed for the fee that the rules demand, then minted and moved by commit and reveal or
- * in the payload, by one key or by two together, put up for sale and bought. Some operations are void: they pay too little, move
- * too much, or are somebody else's to make.
+ * KRC-20 tokens on a real node: deployed for the fee that the rules require, then minted and moved by commit and reveal
+ * or in the payload, by one key or by two together, put up for sale and bought. Some operations are void: they pay too
+ * little, move too much, or are made by somebody who may not make them.
  */
 import { payToScriptHash } from '../../sandbox/node/consensus/address.ts'
 import type { Tx, TxOutput, UtxoEntry } from '../../sandbox/node/consensus/model.ts'
@@ -10,7 +10,7 @@ import { pushText } from '../../sandbox/node/script/push.ts'
 import { type Coin, pay, type Wallet } from '../../sandbox/node/traffic/wallet.ts'
 
 const KAS = 100_000_000n
-/** No other traffic uses them. */
+/** Ticks that no other traffic uses. */
 const TICKS = ['REALA', 'REALB'] as const
 /** Has no tick: its owner issues it. */
 const ISSUED = 'REALC'
@@ -22,7 +22,7 @@ const COMMITTED = 10n * KAS
 const SALE = 5n * KAS
 /** Coinbases that pay for a deployment. */
 const DEPLOY_COINS = 24
-/** A token that were used before its deployment, after a reorganisation, would be of unknown history for good. */
+/** If a reorganisation put a use of a token before its deployment, its history would stay unknown forever. */
 const DEPLOY_DEPTH = 60n
 
 type Members = Record<string, string>
@@ -30,11 +30,11 @@ type Members = Record<string, string>
 export interface TokenTrafficWorld {
   readonly random: Random
   addressOf(script: string): string
-  /** What can be spent of an owner, each at least so large. */
+  /** What can be spent of an owner, each at least this large. */
   coinsOf(owner: Wallet, atLeast: bigint): Coin[]
   /** What is unspent at a script. */
   unspentAt(script: string): readonly [key: string, entry: UtxoEntry] | undefined
-  /** How deep the first output of a transaction is in the chain; undefined where it is not in it. */
+  /** How deep the first output of a transaction is in the chain; undefined if it is not in it. */
   depthOf(txId: string): bigint | undefined
 }
 
@@ -79,7 +79,7 @@ export function createTokenTraffic(users: readonly Wallet[], issuer: Wallet, wor
   /** The deploying transaction of each, and who owned the token last, as far as that is known here. */
   const deployed = new Map<string, string>()
   const owners = new Map<string, Party>()
-  /** Who was given some of a token. */
+  /** The addresses that received some of a token. */
   const given: { readonly token: string; readonly party: Party }[] = []
   let commits: Commit[] = []
   let sales: Sale[] = []
@@ -133,7 +133,7 @@ export function createTokenTraffic(users: readonly Wallet[], issuer: Wallet, wor
 
   const issuerCoins = () => world.coinsOf(issuer, KAS).filter(({ entry }) => entry.isCoinbase)
 
-  /** A buyer spends the output of an order; without a buyer it is taken back. */
+  /** A buyer spends the output of an order; without a buyer the order is cancelled. */
   function buy(): Tx | undefined {
     for (const sale of sales) {
       const found = world.unspentAt(payToScriptHash(sale.program))
@@ -213,7 +213,7 @@ const coinOf = (
   ...{ key, entry, owner: wallet, reveal: { program, keys } },
 })
 
-/** With exactly this fee, up to a few sompi more where the rate has no such fraction. */
+/** Pays exactly this fee, or a few sompi more if the fee rate has no such fraction. */
 function paying(
   coins: readonly Coin[],
   outputs: readonly TxOutput[],

@@ -1,6 +1,6 @@
 /**
- * KRC-20 operations of walked transactions, and what the rules make of them: written once more, in the plainest form and
- * without the code that is judged. Addresses of keys come from the Rust client.
+ * KRC-20 operations of walked transactions, and what they result in by the rules: implemented a second time, as simply
+ * as possible and without the code under test. Addresses of keys come from the Rust client.
  */
 import kaspa from 'kaspa-wasm32-sdk'
 import { NETWORK } from './real-node.ts'
@@ -19,7 +19,7 @@ export interface TokenOperation {
 }
 
 export interface WalkedToken {
-  /** False where it was used before any deployment that counts. */
+  /** False if it was used before any valid deployment. */
   readonly isKnown: boolean
   readonly max: bigint
   readonly perMint: bigint
@@ -27,10 +27,10 @@ export interface WalkedToken {
   owner: string
   minted: bigint
   burned: bigint
-  /** What is up for sale counts. */
+  /** Including what is up for sale. */
   readonly held: Map<string, bigint>
   readonly orders: Map<string, { readonly seller: string; readonly amount: bigint }>
-  /** Operations that counted. */
+  /** Valid operations. */
   readonly counted: { readonly op: string; readonly sender: string }[]
 }
 
@@ -41,7 +41,7 @@ const ENVELOPE =
 /** The only one of the traffic's ticks that a single address may deploy. */
 const RESERVED = 'NACHO'
 
-/** The operation of a transaction: that in its payload, else that in the program which its first input shows. */
+/** The operation of a transaction: from its payload, else from the program that its first input reveals. */
 export function readOperation(transaction: {
   readonly id: string
   readonly payload: string
@@ -86,7 +86,7 @@ function addressOfProgram(program: string): string {
   return kaspa.addressFromScriptPublicKey(kaspa.payToScriptHashScript(program), NETWORK)?.toString() ?? ''
 }
 
-/** Where the output of an order must go: it is spent by showing the operation `send`. */
+/** The script that the output of an order must pay to: it is spent by revealing the operation `send`. */
 function saleAddress(check: string, member: 'tick' | 'ca', id: string): string {
   const json = Buffer.from(JSON.stringify({ p: 'krc-20', op: 'send', [member]: id.toLowerCase() }))
   const length = json.length.toString(16).padStart(2, '0')
@@ -126,7 +126,7 @@ function apply(tokens: Map<string, WalkedToken>, operation: TokenOperation): voi
   if (moves(token, id, op, to, operation)) token.counted.push({ op, sender })
 }
 
-/** Whether the operation counts. */
+/** Whether the operation is valid. */
 function moves(token: WalkedToken, id: string, op: string, to: string, operation: TokenOperation): boolean {
   const { members, sender, fee, form, check, outputs, spentTxId, txId } = operation
   const amount = BigInt(members.amt ?? 0)

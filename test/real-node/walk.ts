@@ -1,4 +1,4 @@
-/** An independent walk over a real node, by its plain methods: what the chain says of every transaction and address. */
+/** An independent walk over a real node with its plain methods: the truth about every transaction and address. */
 import assert from 'node:assert/strict'
 import type { LogTruth } from '../fakes/chain-truth.ts'
 import type { RealNode } from './real-node.ts'
@@ -38,7 +38,7 @@ export interface Acceptance {
 }
 
 export interface Walk extends LogTruth {
-  /** Everything accepted, whoever it is about. */
+  /** Everything accepted, for all addresses. */
   readonly accepted: ReadonlyMap<string, Omit<Acceptance, 'received' | 'sent'> & { readonly fee: bigint }>
   of(address: string): readonly Acceptance[]
   readonly covenants: ReadonlyMap<string, WalkedCovenant>

@@ -19,7 +19,7 @@ export interface RealCoin {
 
 export interface BuiltTransaction {
   readonly id: string
-  /** As the node takes it; u64 fields are bigints. */
+  /** In the form that the node accepts; u64 fields are bigints. */
   readonly json: Record<string, unknown>
   /** The outputs, which may be spent before they are confirmed. */
   readonly coins: readonly RealCoin[]

@@ -1,4 +1,4 @@
-/** A connection between two nodes that can be cut and mended: bytes pass through here. */
+/** A proxy between two nodes whose connection can be cut and restored. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 

@@ -1,5 +1,6 @@
 /**
- * What really happened, in the venues' own decimals: for tests that compare a store with the sandbox. Faults never change the truth. Ranges are from ≤ time < to and may lie in the future.
+ * What really happened, in the venues' own decimals: for tests that compare a store with the sandbox. Faults never
+ * change the truth. Ranges are from ≤ time < to and may lie in the future.
  */
 
 import { perpTradeId } from '../../sandbox/exchanges/perp/payloads.ts'

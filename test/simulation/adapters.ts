@@ -1,6 +1,7 @@
 /**
- * What is outside the simulation: the files that touch real time, chance, network, files or threads, and why each may.
- * Everything else in src/ and sandbox/ gets them passed in; `ports.test.ts` proves both directions.
+ * What is outside the simulation: the files that touch real time, randomness, network, files or threads, with the
+ * reason why each may. Everything else in src/ and sandbox/ gets them passed in; `ports.test.ts` proves both
+ * directions.
  */
 export type Reality = 'timer' | 'time' | 'chance' | 'network' | 'file' | 'thread' | 'process'
 
@@ -10,8 +11,8 @@ export interface Adapter {
 }
 
 /**
- * The composition and the shells around it: they choose the adapters, and no simulation loads them, but for
- * `src/app/lead.ts`, which the guard of the simulation watches while it runs.
+ * The composition root and the programs around it: they choose the adapters, and no simulation loads them, except
+ * `src/app/lead.ts`, which the guard of the simulation watches at run time.
  */
 export const OUTSIDE: readonly string[] = [
   'src/app/',
@@ -48,8 +49,8 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
     why: 'a chain that several node processes share',
   },
 
-  // Files. The engine of the store has no layer for them: simulations use real files in a temporary folder, and faults
-  // enter at the operations of its ports.
+  // Files. The storage engine has no abstraction for them: simulations use real files in a temporary folder, and faults
+  // are injected into the operations of the ports.
   'src/store/sqlite/stores.ts': { uses: ['file'], why: 'the files of the embedded engine' },
   'src/store/postgres/address.ts': { uses: ['file'], why: 'certificates for TLS' },
   'src/store/postgres/connections.ts': { uses: ['time', 'timer'], why: 'connections to PostgreSQL' },

@@ -1,13 +1,13 @@
-/** Law 5: what a venue refuses while no fault makes it refuse is a budget that was exceeded. */
+/** Law 5: if a venue refuses a request and no fault makes it do so, a budget was exceeded. */
 import type { FaultSwitches } from '../../sandbox/server/faults.ts'
 import type { Fetch } from '../../src/venues/rest/http.ts'
 import type { Network } from './network.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** A venue whose clock was set back gives nothing back meanwhile. */
+/** Faults that explain a refusal. A venue whose clock was set back replenishes no budget until its old time. */
 const EXCUSES = ['rate-limit', 'ban', 'skew', 'maintenance']
-/** Refusals that were under way, and a ban that was earned in the meantime. */
+/** After such a fault: refusals that were in transit, and a ban that was incurred during the fault. */
 const AFTER_MS = 5 * 60_000
 
 export function watchBudget(network: Network, faults: FaultSwitches, time: VirtualTime) {

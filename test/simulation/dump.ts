@@ -1,4 +1,4 @@
-/** A digest of every table of every database file below a folder: two runs of one seed must have the same. */
+/** A digest of every table of every database file in a folder: two runs of one seed must have the same digests. */
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Schedules that once broke a law of exchanges, as short as they still did. */
+/** The shortest schedules that once broke a law for exchanges. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exchangeKind } from './exchange.ts'
@@ -16,7 +16,7 @@ test('a silence is claimed neither across a restart nor across a lost connection
     hours: 0.25,
     parts: [exchangeKind('futures')],
     schedule: [
-      // What is left of the silence is shorter than one that is noticed.
+      // The rest of the silence is too short to be noticed.
       fault('mute', 3 * MINUTE_MS, 60 * SECOND_MS),
       fault('kill', 3 * MINUTE_MS + 25 * SECOND_MS, 8 * SECOND_MS),
       fault('mute', 7 * MINUTE_MS, 50 * SECOND_MS),

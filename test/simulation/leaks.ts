@@ -1,6 +1,6 @@
 /**
- * Law 5: after the faults the number of timers, sockets, open requests, promises of the network and the disk, and bytes
- * that nobody has read returns to what it was before them, and nobody opens sockets that nobody lost.
+ * Law 5: after the faults the number of timers, sockets, open requests, promises of the network and the disk, and
+ * unread bytes returns to what it was before them, and no socket is opened unless one was lost.
  *
  *   before the first fault ─▶ the largest of many samples     at the end ─▶ the smallest of many
  */
@@ -13,7 +13,7 @@ const SAMPLES = 24
 const BASE_FROM_MS = 10_000
 const BASE_TO_MS = 3 * MINUTE_MS
 const END_FROM_MS = 3 * MINUTE_MS
-/** A task that runs once in a while may have begun a timer of its own in the first hour. */
+/** A task that runs only now and then may have added its own timer in the first hour. */
 const SLACK = 3
 
 export function createLeakWatch({ time, endMs }: Pick<Surroundings, 'time' | 'endMs'>, read: () => Counts) {
@@ -22,7 +22,7 @@ export function createLeakWatch({ time, endMs }: Pick<Surroundings, 'time' | 'en
   const startMs = time.nowMs
   const sampleBetween = (fromMs: number, toMs: number, sample: () => void) => {
     for (let index = 0; index < SAMPLES; index++)
-      // Not in step with what happens each second.
+      // An interval that is not in step with what happens each second.
       time.after(fromMs - startMs + Math.round(((index + 0.37) / SAMPLES) * (toMs - fromMs)), sample)
   }
   const keep = (extremes: Map<string, number>, pick: (a: number, b: number) => number) => () => {

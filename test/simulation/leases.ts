@@ -1,4 +1,4 @@
-/** Leases of simulated processes: those of the embedded engine, each call on its way for a while, and the fence. */
+/** Leases of simulated processes: those of the embedded engine, with a delay for each call, and the fence. */
 import { type Fence, LeaseLostError, type LeaseStore } from '../../src/store/leases.ts'
 import { STORE_PARTS } from './disk.ts'
 import type { SimulatedProcess } from './process.ts'
@@ -23,7 +23,7 @@ export function leasesOf(process: SimulatedProcess, leases: LeaseStore, time: Vi
   }
 }
 
-/** As in a store that several processes share: each write checks the lease, in one step with it. */
+/** As in a store that several processes share: each write checks the lease atomically. */
 export function behindFence<S extends object>(
   store: S,
   leases: LeaseStore | undefined,
@@ -38,7 +38,7 @@ export function behindFence<S extends object>(
   })
 }
 
-/** Passes each write of a store to `run`, in place of doing it. */
+/** Passes each write of a store to `run` instead of executing it. */
 export function aroundWrites<S extends object>(
   store: S,
   isWrite: (name: string) => boolean,

@@ -1,11 +1,11 @@
-/** A store for several processes tells them when the log has grown: soon, and not always. */
+/** A store for several processes notifies them that the log has grown: soon, but not always. */
 import type { EventStore } from '../../src/store/events.ts'
 import type { SimulatedProcess } from './process.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 const MAX_NOTICE_MS = 50
-/** Readers also look now and then. */
+/** How often readers also check by themselves. */
 const LOST_NOTICES = 0.1
 
 export function createLogNotices(time: VirtualTime, random: Random) {
@@ -17,7 +17,7 @@ export function createLogNotices(time: VirtualTime, random: Random) {
         time.after(random.int(1, MAX_NOTICE_MS), () => process.reach(() => onGrown(newestSeq)))
       }
     },
-    /** The log with notices to this process. */
+    /** The log, with notifications to this process. */
     to: (process: SimulatedProcess, events: EventStore): EventStore => ({
       ...events,
       watch(onGrown) {

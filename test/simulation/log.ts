@@ -1,4 +1,4 @@
-/** The logger of a simulated process: its lines are part of the outcome, so they carry simulated time only. */
+/** The logger of a simulated process: its lines are part of the result, so they contain simulated time only. */
 import type { Logger } from '../../src/kit/log.ts'
 
 const SHOWN = ['warn', 'error', 'fatal'] as const

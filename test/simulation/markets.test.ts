@@ -1,4 +1,4 @@
-/** Schedules that once broke a law of prediction markets, as short as they still did. */
+/** The shortest schedules that once broke a law for prediction markets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { marketsKind } from './markets.ts'

@@ -1,4 +1,4 @@
-/** Every part that a simulation can consist of. */
+/** All parts that a simulation can have. */
 import { chainKind } from './chain/part.ts'
 import { exchangeKind } from './exchange.ts'
 import { marketsKind } from './markets.ts'
@@ -20,7 +20,7 @@ export const PARTS: readonly PartKind[] = [
   chainReadersKind,
 ]
 
-/** The parts of a seed's world: mostly one. */
+/** The parts of a seed's world, usually one. */
 export function drawParts(random: Random): PartKind[] {
   return [random.pick(PARTS)]
 }

@@ -1,4 +1,4 @@
-/** `npm run simulate -- --plant`: each planted defect in a process of its own, until a seed finds it. */
+/** `npm run simulate -- --plant`: runs each planted defect in a separate process until a seed finds it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -37,7 +37,7 @@ export async function plantAll(
   return missed
 }
 
-/** A seed that breaks a law without the defect too has not found it: the search goes on after it. */
+/** A seed that also breaks a law without the defect has not found it, so the search continues. */
 async function search(
   plant: string,
   { first, ...about }: Where & { first: number; only: string | undefined },

@@ -1,6 +1,6 @@
 /**
- * Loaded before everything else (`node --import`) in a process that looks for a planted defect: changes the source of
- * the files that the defect is in, as they are loaded. The files themselves stay as they are.
+ * Loaded before everything else (`node --import`) in a process that searches for a planted defect: changes the source
+ * of the files that contain the defect when they are loaded. The files on disk are not changed.
  */
 import { registerHooks } from 'node:module'
 import { PLANTS } from './plants.ts'
@@ -26,6 +26,6 @@ registerHooks({
   },
 })
 process.on('exit', () => {
-  // A defect in a file that nobody loads would never be found, for the wrong reason.
+  // A defect in a file that is never loaded would stay unfound for the wrong reason.
   if (left.size > 0 && process.exitCode !== 1) process.exitCode = 3
 })

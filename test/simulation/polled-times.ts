@@ -1,13 +1,13 @@
 /**
- * When a recorder that has a key polls its books nevertheless: from a socket that the venue refuses with 401 until one
- * opens. A key is refused by a fault, or because clocks are apart, and other faults may keep the next socket from
- * opening; so this is read from the sockets, not from the schedule.
+ * When a recorder that has a key polls its books nevertheless: from the moment the venue refuses a socket with 401
+ * until a socket opens. A key is refused because of a fault or because clocks differ, and other faults may keep the
+ * next socket from opening, so these times are taken from the sockets, not from the schedule.
  */
 import type { Dial } from '../../src/venues/venue.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 const UNAUTHORIZED = 401
-/** Rows are written at the next point of the grid, by a clock that may be some seconds off. */
+/** Rows are written at the next point of the grid, according to a clock that may be some seconds off. */
 const AROUND_MS = 5_000
 
 export function watchPolling(time: Pick<VirtualTime, 'nowMs'>) {
@@ -18,7 +18,7 @@ export function watchPolling(time: Pick<VirtualTime, 'nowMs'>) {
     if (last !== undefined && isPolling()) last.toMs = time.nowMs
   }
   return {
-    /** For the only socket of a recorder that starts now: it begins without polling. */
+    /** Called for the only socket of a recorder that starts now: it begins without polling. */
     through(dial: Dial): Dial {
       end()
       let serving: ReturnType<Dial> | undefined
@@ -29,7 +29,7 @@ export function watchPolling(time: Pick<VirtualTime, 'nowMs'>) {
           end()
         })
         socket.on('unexpected-response', (_request, { statusCode }) => {
-          // One that was to replace an open socket leaves that one in its place.
+          // If it was to replace an open socket, that socket stays in use.
           const isServed = serving !== undefined && serving.readyState === serving.OPEN
           if (statusCode === UNAUTHORIZED && !isServed && !isPolling())
             polled.push({ fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY })

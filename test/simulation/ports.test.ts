@@ -7,7 +7,7 @@ import { ADAPTERS, OUTSIDE, type Reality } from './adapters.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Modules by what they reach. A turn of the loop, hashes and parsers of addresses reach nothing. */
+/** Modules by what they give access to. Turns of the event loop, hashes and address parsers give access to nothing. */
 const MODULES: readonly { readonly name: RegExp; readonly reality: Reality; readonly harmless?: RegExp }[] = [
   { name: /^node:timers(\/promises)?$/, reality: 'timer', harmless: /^(setImmediate|clearImmediate)$/ },
   {
@@ -25,7 +25,7 @@ const MODULES: readonly { readonly name: RegExp; readonly reality: Reality; read
   { name: /^node:v8$/, reality: 'process', harmless: /^(serialize|deserialize)$/ },
 ]
 
-/** Names by what they reach, wherever they come from. */
+/** Names by what they give access to, wherever they are imported from. */
 const NAMES: readonly { readonly name: RegExp; readonly reality: Reality }[] = [
   { name: /\b(setTimeout|setInterval)\b/, reality: 'timer' },
   { name: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.|\bhrtime\b|\bsystemClock\b/, reality: 'time' },
@@ -101,7 +101,7 @@ test('the list of adapters says what each of them uses, and holds none that does
 })
 
 test('the scan finds what it is for', () => {
-  // Files of which it is known: a scan that finds nothing anywhere would pass as well.
+  // Known uses: otherwise a scan that finds nothing anywhere would pass as well.
   assert.deepEqual(usesOf('src/kit/clock.ts'), ['time', 'timer'])
   assert.deepEqual(usesOf('src/main.ts').includes('file'), true)
   assert.deepEqual(usesOf('src/app/secrets.ts').includes('chance'), true)

@@ -1,4 +1,4 @@
-/** The simulated prediction venues and chain of a part: on a simulated network, each host with a name of its own. */
+/** The simulated prediction venues and chain of a part, on a simulated network where each host has its own name. */
 import type { SandboxPredictionsOptions } from '../../sandbox/predictions/run.ts'
 import type { FaultSpec, FaultVenue } from '../../sandbox/server/faults.ts'
 import { PREDICTION_FAULTS } from '../../sandbox/server/faults.ts'
@@ -20,11 +20,11 @@ const LISTENERS = [
 
 export interface PredictionSurroundings {
   readonly sandbox: TestPredictions
-  /** As that of the network; remembers what the venue refused without a fault. */
+  /** Like that of the network, but also remembers what the venue refused without a fault. */
   fetchFor(process: SimulatedProcess): Fetch
   /** Law 5. */
   refusals(): string[]
-  /** Faults of the network and of the venue; undefined for all others. */
+  /** Begins faults of the network and of the venue; undefined for all others. */
   begin(fault: ScheduledFault): (() => void) | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * A simulated process: what the parts of the service inside it get of the world. After its death none of it calls back
- * or resolves again, so that whatever its code still awaits stays unfinished for ever, as with a real `kill -9`. While it
- * is stopped (`SIGSTOP`), what reaches it waits; its clocks go on.
+ * A simulated process: what the parts of the service inside it see of the world. After its death nothing calls back or
+ * resolves again, so whatever its code still awaits never finishes, as with a real `kill -9`. While it is stopped
+ * (`SIGSTOP`), everything that reaches it waits, but its clocks continue.
  */
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Random } from './random.ts'
@@ -18,9 +18,9 @@ export class SimulatedProcess {
   readonly #endings = new Set<() => void>()
   #skewMs = 0
   #isDead = false
-  /** Faults that stop it. */
+  /** How many faults are stopping it. */
   #stops = 0
-  /** What has reached it since it was stopped and was not handled yet. */
+  /** What has reached it since it was stopped and has not been handled yet. */
   #held: { readonly kind: Arrival; readonly run: () => void }[] = []
   #timers = 0
   #openCalls = 0
@@ -48,27 +48,27 @@ export class SimulatedProcess {
     return this.#stops > 0
   }
 
-  /** When it started, or last went on. */
+  /** When it started or last continued. */
   get awakeSinceMs(): number {
     return this.#awakeSinceMs
   }
 
-  /** Timers that wait: a process at rest has the same number again. */
-  /** Promises of the network and the disk that it waits for. */
+  /** Pending promises of the network and the disk. */
   get openCalls(): number {
     return this.#openCalls
   }
 
+  /** Pending timers: an idle process always returns to the same number. */
   get timers(): number {
     return this.#timers
   }
 
-  /** The wall clock is set; what waits is not affected. */
+  /** Sets the wall clock; pending timers are not affected. */
   setSkew(skewMs: number): void {
     this.#skewMs = skewMs
   }
 
-  /** Calls `end` at the death, unless the returned function was called before. */
+  /** Calls `end` when the process dies, unless the returned function was called before. */
   onDeath(end: () => void): () => void {
     this.#endings.add(end)
     return () => this.#endings.delete(end)
@@ -82,12 +82,12 @@ export class SimulatedProcess {
     this.#endings.clear()
   }
 
-  /** Until as many calls of `goOn`. */
+  /** The process stays stopped until `goOn` was called as often as `stop`. */
   stop(): void {
     this.#stops += 1
   }
 
-  /** Handles what has come meanwhile: either the sockets first, or the timers. */
+  /** Handles what has arrived in the meantime, either sockets first or timers first. */
   goOn(): void {
     if (this.#stops === 0 || --this.#stops > 0) return
     this.#awakeSinceMs = this.#time.nowMs
@@ -106,7 +106,7 @@ export class SimulatedProcess {
     else run()
   }
 
-  /** One after another, each with everything that follows from it. */
+  /** Handles one arrival after another, each with everything that follows from it. */
   #handleNext(): void {
     if (this.#stops > 0 || this.#isDead || this.#held.length === 0) return
     this.#time.after(0, () => {
@@ -116,7 +116,7 @@ export class SimulatedProcess {
     })
   }
 
-  /** The promise of something outside: it stays open for ever when the process is dead by then. */
+  /** The promise of something outside the process: it never settles if the process dies before. */
   outside<T>(promise: Promise<T>): Promise<T> {
     this.#openCalls++
     return new Promise((resolve, reject) => {

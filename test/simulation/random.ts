@@ -1,6 +1,6 @@
 /**
- * All chance of a simulation comes from one seed. Every purpose has a stream of its own, so that one draw more in one
- * place (a fault left out while a schedule is shortened) changes nothing elsewhere.
+ * All randomness of a simulation comes from one seed. Every purpose has a separate stream, so that one draw more or
+ * less in one place (a fault left out while a schedule is shortened) changes nothing elsewhere.
  */
 export interface Random {
   /** From 0 to below 1. */
@@ -9,9 +9,9 @@ export interface Random {
   int(from: number, to: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** A pick in which each item counts by its weight. */
+  /** Picks an item with a probability proportional to its weight. */
   weighted<T extends { readonly weight: number }>(items: readonly T[]): T
-  /** A stream of its own for that purpose. */
+  /** A separate stream for that purpose. */
   stream(purpose: string): Random
   bytes(count: number): Buffer
 }

@@ -41,7 +41,7 @@ export function createSealedPages(reader: EnvironmentStore, feeds: readonly Feed
         const from = (newest - random.int(0, 3)) * PAGE_MS
         const key = `${feedName(feed)} ${from}`
         if (from < 0 || remembered.has(key)) continue
-        // A page with a gap is never sealed: what is found later may still close it.
+        // A page with a gap is never sealed, because data found later may still close the gap.
         if (!(await reader.coverage.read([feed], from, from + PAGE_MS)).complete) continue
         remembered.set(key, { feed, from, digest: await digestOf(feed, from) })
       }

@@ -1,6 +1,6 @@
 /**
- * The shortest schedule that still breaks a law: faults are left out, in halves first, then one by one; what is left
- * is made shorter. Every attempt is a whole simulation of the same seed, so its number is bounded.
+ * Finds the shortest schedule that still breaks a law: faults are left out, first in halves, then one by one, and the
+ * remaining ones are made shorter. Every attempt is a whole simulation of the same seed, so the number is bounded.
  */
 import type { ScheduledFault } from './schedule.ts'
 

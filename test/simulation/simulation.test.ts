@@ -1,6 +1,6 @@
 /**
- * Simulations in processes of their own, since they replace the clock of the whole process: a fixed short set here,
- * many seeds of two hours in the soak.
+ * Simulations run in separate processes, because they replace the clock of the whole process: a fixed short set here,
+ * many seeds of two hours with `npm run soak`.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -12,7 +12,7 @@ import { ROOMY } from '../roomy.ts'
 
 const RUN = new URL('./run.ts', import.meta.url).pathname
 const isLong = process.env.TAPELINE_SOAK !== undefined
-/** Rows of seeds, each in a process of its own. The short ones draw every part. */
+/** Series of seeds, each in a separate process. The short ones draw every part. */
 const HOURS = isLong ? 2 : 0.15
 /** Of the worlds in which two processes are stopped. */
 const LEASE_HOURS = isLong ? 2 : 0.2
@@ -57,7 +57,7 @@ test('two runs of one seed have the same tables and the same log', async () => {
       .at(-1)
   await Promise.all(
     ROWS.slice(0, isLong ? ROWS.length : 1).map(async ({ seed, many }, row) => {
-      // In its row others ran before it in the same process.
+      // In its series, other seeds ran before it in the same process.
       const last = seed + many - 1
       const first = digestOf((await rows[row])?.lines ?? [], last)
       assert.match(first ?? '', /^[0-9a-f]{12} [0-9a-f]{12}$/)
@@ -66,7 +66,7 @@ test('two runs of one seed have the same tables and the same log', async () => {
   )
 })
 
-/** With processes on a real clock `test/many-machines/failover.test.ts` shows it, where there is PostgreSQL. */
+/** If PostgreSQL is available, `test/many-machines/failover.test.ts` shows the same with processes on a real clock. */
 const skip = isLong || withoutPostgres !== false ? false : 'only in the long size: failover.test.ts shows it'
 
 /** In the worlds of these seeds two processes are stopped for longer than a lease, one after the other. */

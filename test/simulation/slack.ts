@@ -1,6 +1,6 @@
 /**
- * How far a row may lie from its instant, because a fault made frames late or moved a clock. Only while the fault has an
- * effect: a wrong row at any other time is wrong.
+ * How far a row may be from its instant because a fault delayed frames or moved a clock. This applies only while the
+ * fault has an effect: at any other time such a row is wrong.
  */
 import { MAX_STANDSTILL_MS } from '../../src/venues/venue-clock.ts'
 import type { Slack } from '../predictions/compare.ts'
@@ -8,30 +8,30 @@ import { clockErrorOf } from './common-faults.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** What was under way at the end still arrives, and books that did not change are sampled once a minute. */
+/** Frames in transit at the end of a fault still arrive, and books that did not change are sampled once a minute. */
 const AFTERWARDS_MS = 65_000
 const BEFORE_MS = 5_000
 const POLLED_MS = 500
 
-/** Faults by which single frames of a healthy socket are lost. */
+/** Faults that lose single frames of a healthy socket. */
 export const LOSSES: readonly string[] = ['mute', 'skip', 'late', 'reorder', 'frozen-book']
-/** Of books. */
+/** The channels of books. */
 const LOST_CHANNELS: readonly string[] = ['price_change', 'book']
 
 export function createSlack(
   time: VirtualTime,
   options: {
     /**
-     * Where frames have no numbers: a book that lost one is found wrong by its next comparison with the venue's own, so
-     * long after it. What lies before that the venue itself leaves without proof.
+     * For frames without numbers: how long until a book that lost a frame is found wrong by its next comparison with
+     * the venue's own. Before that, the venue gives no means to prove the book right or wrong.
      */
     readonly provenWithinMs?: number | undefined
-    /** On which frames are lost, and by which faults; those of books where they are left out. */
+    /** The channels that lose frames, and the faults that cause it; by default those of books. */
     readonly channels?: readonly string[]
     readonly losses?: readonly string[]
     /**
-     * When rows are of answers: one is as old as it was under way, and nobody can tell that it is of an earlier time.
-     * Never where it is left out.
+     * Whether rows come from polled answers: such a row is as old as the time its answer took, and an answer for an
+     * earlier time cannot be recognised. By default never.
      */
     readonly isPolledAt?: (atMs: number) => boolean
   } = {},
@@ -72,7 +72,7 @@ export function createSlack(
         aheadMs += each.aheadMs
         isUnproven ||= each.isUnproven === true
       }
-      // With a grid point more: late changes belong to the next one.
+      // One grid point more, because late changes belong to the next one.
       return { behindMs: behindMs === 0 ? 0 : behindMs + 1_000, aheadMs, isUnproven }
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Two ends of a simulated WebSocket, each as much like that of `ws` as our code uses. Frames of one direction keep their
- * order and take their time; a cut may fall between any two of them.
+ * The two ends of a simulated WebSocket, with as much of the interface of `ws` as our code uses. Frames of one
+ * direction keep their order and are delayed; a cut may fall between any two of them.
  */
 import { EventEmitter } from 'node:events'
 
@@ -16,15 +16,15 @@ type Frame =
   | { readonly kind: 'ping' | 'pong'; readonly data: Buffer }
   | { readonly kind: 'close'; readonly code: number; readonly reason: Buffer }
 
-/** What carries the frames of one end to the other: the network. */
+/** Carries frames from one end to the other; implemented by the network. */
 export interface Wire {
   /** Calls `arrive` when the frame has reached the other end, unless it is lost. */
   carry(bytes: number, arrive: () => void): void
-  /** The end is gone without a word; the other end learns of it later. */
+  /** This end disappeared without a closing handshake; the other end learns of it later. */
   reset(): void
 }
 
-/** A reader that stops reading: this much more is carried before the sender's own buffer grows. */
+/** How many more bytes are carried to an end that stopped reading before the sender's buffer grows. */
 const WINDOW_BYTES = 256 * 1024
 
 export class SimulatedSocket extends EventEmitter {
@@ -40,7 +40,7 @@ export class SimulatedSocket extends EventEmitter {
   #unreadBytes = 0
   #isDeaf = false
 
-  /** Bytes that were sent and that the other end has not taken. */
+  /** Bytes that were sent but not yet read by the other end. */
   get bufferedAmount(): number {
     return Math.max(0, (this.peer?.unreadBytes ?? 0) - WINDOW_BYTES)
   }
@@ -99,7 +99,7 @@ export class SimulatedSocket extends EventEmitter {
     }
   }
 
-  /** Nothing is reported to this end any more: its process is dead. */
+  /** Nothing is reported to this end any more, because its process is dead. */
   deafen(): void {
     this.#isDeaf = true
     this.removeAllListeners()
@@ -122,7 +122,7 @@ export class SimulatedSocket extends EventEmitter {
     else this.fail(new Error(`Unexpected server response: ${status}`))
   }
 
-  /** The other end is gone. */
+  /** The other end has disappeared. */
   reset(): void {
     this.#end(ABNORMAL, Buffer.alloc(0))
   }

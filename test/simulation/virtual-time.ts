@@ -1,20 +1,20 @@
 /**
- * The time of a simulation: a heap of timers, run one after another in the order of their instants. Between two of them
- * everything that was woken runs to its end, as between two timers of a real event loop. Nothing waits for real time.
+ * The time of a simulation: a heap of timers, run one after another in the order of their instants. Between two timers
+ * everything that was woken runs to completion, as in a real event loop. Nothing waits for real time.
  */
 
 interface Timer {
   readonly atMs: number
-  /** Timers of one instant run in the order in which they were made. */
+  /** Timers of one instant run in the order in which they were created. */
   readonly order: number
   run: (() => void) | undefined
 }
 
-/** Runs everything that waits for this turn: promise reactions and ticks. Works in the outermost call of a turn only. */
+/** Runs everything that is due in this turn: promise reactions and ticks. Works only in a turn's outermost call. */
 const { _tickCallback: runReactions } = process as unknown as { _tickCallback(): void }
 /** The real one: the guard replaces the global one while a simulation runs. */
 const nextTurnOfLoop = setImmediate
-/** The real loop has its turn after this many timers, so that a progress line or an interrupt is not held up. */
+/** The real event loop gets a turn after this many timers, so that progress lines and interrupts are not held up. */
 const TIMERS_PER_TURN = 20_000
 
 export class VirtualTime {
@@ -22,7 +22,7 @@ export class VirtualTime {
   #nowMs: number
   #order = 0
   #heap: Timer[] = []
-  /** Of the current turn of the loop: `setImmediate`. */
+  /** Callbacks of the current turn of the loop: `setImmediate`. */
   #turns: (() => void)[] = []
   #live = 0
   #ran = 0
@@ -40,17 +40,17 @@ export class VirtualTime {
     return this.#nowMs - this.startMs
   }
 
-  /** Timers that wait. */
+  /** The number of pending timers. */
   get pending(): number {
     return this.#live
   }
 
-  /** Timers that were run: a measure of the work that was simulated. */
+  /** The number of timers that have run, as a measure of the simulated work. */
   get ran(): number {
     return this.#ran
   }
 
-  /** Whole milliseconds, never in the past, as those of a real timer. */
+  /** Whole milliseconds and never in the past, as with a real timer. */
   after(ms: number, run: () => void): () => void {
     const delayMs = Number.isNaN(ms) ? 1 : Math.max(0, Math.ceil(ms))
     const timer: Timer = { atMs: this.#nowMs + delayMs, order: this.#order++, run }
@@ -63,7 +63,7 @@ export class VirtualTime {
     }
   }
 
-  /** After the timers of this instant that are due already. */
+  /** Runs after the timers of this instant that are already due. */
   turn(run: () => void): void {
     this.#turns.push(run)
   }

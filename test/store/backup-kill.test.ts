@@ -143,7 +143,7 @@ test(`backups and restores killed ${KILLS} times each leave nothing half done`, 
       if (killedRestores++ === 0) await refusedByCommand(target)
       assert.deepEqual(await restored(name), state)
     } else if (existsSync(join(target, 'accounts.db'))) {
-      // The mark is gone: it is whole, and another restore does not touch it.
+      // The mark is gone, so the folder is complete, and another restore does not change it.
       assert.deepEqual(withoutContinued(folderHashes(target)), state)
       await assert.rejects(restored(name), /is not empty/)
     }

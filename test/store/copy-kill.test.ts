@@ -1,6 +1,6 @@
 /**
- * `tapeline store copy` as a process that is killed on the way: it goes on where it stopped and ends with equal hashes.
- * The long form copies five million rows and is killed ten times.
+ * `tapeline store copy` as a process that is killed repeatedly: it continues where it stopped and ends with equal
+ * hashes. The long form copies five million rows and is killed ten times.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * Copies a store and ends itself by SIGKILL when this share of the work is done, or a little later: in the middle of what
- * it does then, and on a slow machine at the same place. `copy-process.ts <share> <delay in ms> <from> <to>`
+ * Copies a store and ends itself by SIGKILL when this share of the work is done, or a little later: in the middle of
+ * what it does then, and on a slow machine at the same place. `copy-process.ts <share> <delay in ms> <from> <to>`
  */
 import { systemClock } from '../../src/kit/clock.ts'
 import { copyStore, openCopy, parseStoreAddress } from '../../src/store/open-stores.ts'

@@ -36,7 +36,7 @@ async function copy(from: StoreAddress, to: StoreAddress, onProgress = (_: CopyP
   }
 }
 
-/** A copy that was killed goes on after any row of any table. */
+/** A copy that was killed continues after any row of any table. */
 async function assertGoesOn(source: CopySide): Promise<void> {
   for (const table of await source.tables()) {
     const rows = (await Array.fromAsync(source.read(table))).flat()
@@ -82,7 +82,7 @@ test('a store is copied to the other engine and back: the same rows, the same an
       )
       for (const other of found) assert.equal(other, wanted, `${name}, read ${i}`)
     }
-    // And it goes on: the same writes have the same results.
+    // The copy can be used: the same writes have the same results.
     for (let i = 0; i < 5; i++) {
       const write = draw.write()
       clock.advance(500)

@@ -12,7 +12,7 @@ import { startCluster, withoutPrograms } from '../postgres/cluster.ts'
 import { postgresPlace, postgresRows, withoutPostgres } from '../postgres/test-postgres.ts'
 import { until } from '../until.ts'
 
-/** Tests run on a server that need not survive the machine. */
+/** Tests run on a server whose data need not survive a crash of the machine. */
 const EXPECTED = ['fsync', 'full_page_writes']
 
 const problemsOf = (findings: readonly Finding[]) =>
@@ -146,7 +146,7 @@ test('check names the standbys and what a failover would lose', { skip: withoutP
     await primary.query('SELECT pg_reload_conf()')
   }
   try {
-    // It accepts connections before it has asked for the first bytes.
+    // It accepts connections before it requests the first bytes.
     let before = await findings()
     await until('a standby that follows', async () => {
       before = await findings()

@@ -1,6 +1,6 @@
 /**
- * Data folders of every release since the first, written by that release, are brought to the schema of this one. A
- * change of the schema without a migration fails here: what is upgraded differs from what is made new.
+ * Data folders of every release since the first, written by that release, are upgraded to the schema of this one. A
+ * schema change without a migration fails here, because the upgraded schema differs from a new one.
  */
 import assert from 'node:assert/strict'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

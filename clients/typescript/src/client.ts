@@ -17,7 +17,7 @@ export interface TapelineOptions extends Omit<TransportOptions, 'url' | 'key'> {
   readonly key?: string | undefined
 }
 
-/** A browser has none, and Deno may not be allowed to read it. */
+/** A browser has no environment, and Deno may not be allowed to read it. */
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
   try {
@@ -27,12 +27,12 @@ function environment(name: string): string | undefined {
   }
 }
 
-/** The whole API. Methods have the names of the endpoints; parameters and fields those of the reference. */
+/** The whole API. Methods are named after the endpoints; parameters and fields have the names of the reference. */
 export class Tapeline extends Methods {
   readonly #transport: Transport
   readonly #options: TransportOptions
 
-  /** `url` and `key` come from `TAPELINE_URL` and `TAPELINE_KEY` where they are left out. */
+  /** `url` and `key` default to `TAPELINE_URL` and `TAPELINE_KEY`. */
   constructor(options: TapelineOptions = {}) {
     super()
     const { url = environment('TAPELINE_URL'), key = environment('TAPELINE_KEY') } = options

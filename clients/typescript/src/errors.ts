@@ -1,20 +1,20 @@
 import type { ErrorBody } from './generated.ts'
 
 /**
- * Everything that this client throws by itself; a wrong argument is a `TypeError`, and an aborted call throws the reason
- * of its signal.
+ * Base class of everything that this client itself throws; a wrong argument is a `TypeError`, and an aborted call
+ * throws the reason of its signal.
  */
 export class TapelineError extends Error {
   override readonly name: string = 'TapelineError'
 }
 
-/** The service refused. There is a class for every code; `code` tells them apart as well. */
+/** The service refused the request. There is a subclass for every code; `code` distinguishes them as well. */
 export class ApiError extends TapelineError {
   override readonly name: string = this.constructor.name
   readonly code: string
   readonly status: number
   readonly requestId: string
-  /** The whole body: `param`, `allowed`, `required_tier`, `errors` … where they help. */
+  /** The whole body: `param`, `allowed`, `required_tier`, `errors` …, depending on the code. */
   readonly details: Partial<ErrorBody>
   /** Seconds to wait before another attempt. */
   readonly retryAfter: number | undefined
@@ -29,7 +29,7 @@ export class ApiError extends TapelineError {
   }
 }
 
-/** No answer arrived: whether the service took the request is not known. */
+/** No answer arrived, so it is unknown whether the service carried out the request. */
 export class ConnectionError extends TapelineError {
   override readonly name = 'ConnectionError'
   /** Attempts that got no answer, this one included. */
@@ -43,7 +43,7 @@ export class CreditLimitError<Row = unknown> extends TapelineError {
   readonly rows: readonly Row[]
   readonly creditsUsed: number
   readonly nextPageCredits: number
-  /** Where to go on, as the cursor parameter of the same call; null at the beginning. */
+  /** The cursor parameter with which the same call continues; null if nothing was read. */
   readonly nextCursor: string | null
 
   constructor(found: {
@@ -60,7 +60,7 @@ export class CreditLimitError<Row = unknown> extends TapelineError {
   }
 }
 
-/** The service closed the stream for good, refused the subscription, or sent what cannot be read. */
+/** The service closed the stream permanently, refused the subscription, or sent a message that cannot be read. */
 export class StreamError extends TapelineError {
   override readonly name = 'StreamError'
   /** Close code of the connection, the code of the refusal, or `unreadable`. */
@@ -72,7 +72,7 @@ export class StreamError extends TapelineError {
   }
 }
 
-/** Events that the service does not have any more, or never had. */
+/** Events that the service no longer has, or never had. */
 export interface StreamGap {
   readonly after_seq: number
   readonly up_to_seq: number
@@ -82,7 +82,7 @@ export interface StreamGap {
   readonly to?: string
 }
 
-/** Thrown at a gap where no `onGap` was given. `gap.up_to_seq` as `resumeAfter` goes on behind it. */
+/** Thrown at a gap if no `onGap` was given. Pass `gap.up_to_seq` as `resumeAfter` to continue after the gap. */
 export class StreamGapError extends TapelineError {
   override readonly name = 'StreamGapError'
   readonly gap: StreamGap

@@ -1,8 +1,8 @@
-/** Answers with their tags, the least recently used ones leaving first. */
+/** Answers with their tags; the least recently used ones are evicted first. */
 export interface CachedAnswer {
   readonly etag: string
   readonly text: string
-  /** A sealed page never changes, so it is not asked for again. */
+  /** A sealed page never changes, so it is not requested again. */
   readonly isImmutable: boolean
 }
 

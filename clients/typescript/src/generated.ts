@@ -243,16 +243,16 @@ export interface ListMetaCoverage {
   to: string | null
   /** Whether nothing is missing. */
   complete: boolean
-  /** The holes. */
+  /** The gaps. */
   gaps: readonly ListMetaCoverageGap[]
 }
 
 export interface ListMetaCoverageGap {
-  /** Source with the hole. */
+  /** Source with the gap. */
   source: string
-  /** Start of the hole. */
+  /** Start of the gap. */
   from: string
-  /** End of the hole. */
+  /** End of the gap. */
   to: string
   /** Why there is nothing. */
   reason: 'not_observed' | 'venue_down' | 'before_start' | 'not_provided'
@@ -1372,7 +1372,7 @@ export interface TokenHolders {
   token_id: string
   /** Largest amount first. */
   items: readonly TokenHolder[]
-  /** Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known. */
+  /** Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known, and where that is not checked: covenant tokens with more than 10,000 outputs whose state is proven. */
   hidden_reason: string | null
   /** Pass it as `cursor` to get the next page; null on the last. */
   next_cursor: string | null
@@ -2489,7 +2489,7 @@ export interface StatusIngestion {
   lag_seconds: number | null
   /** Rows written since the process started. */
   rows_inserted: number
-  /** Holes recorded in the last 24 hours. */
+  /** Gaps recorded in the last 24 hours. */
   gaps_24h: number
   /** Share of the first fill with history that is done; null where there is none. */
   backfill: number | null
@@ -2505,7 +2505,7 @@ export interface StatusIngestion {
 export interface StatusIngestionAudit {
   /** Ranges of stored data that were examined since the process started. */
   checked: number
-  /** What was found to be wrong in them, and became a correction or a hole. */
+  /** What was found to be wrong in them, and became a correction or a gap. */
   differences: number
 }
 
@@ -2540,9 +2540,9 @@ export interface StatusIndex {
   restarts: number
   /** From when on every transaction is indexed; null before the first start. */
   coverage_from: string | null
-  /** Holes recorded in the last 24 hours, counted up to 1,000. */
+  /** Gaps recorded in the last 24 hours, counted up to 1,000. */
   gaps_24h: number
-  /** The newest ten holes, oldest first. */
+  /** The newest ten gaps, oldest first. */
   gaps: readonly StatusIndexGap[]
 }
 
@@ -4433,7 +4433,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.submitTransaction, {}, options, body)
   }
 
-  /** One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}` */
+  /** One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. What is in no mempool is unknown (404) once the index has caught up with the node that was asked; while it is more than a few seconds behind that node, that is 503 with the reason `index_behind`. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}` */
   transaction(params: TransactionParams, options?: CallOptions): Promise<TransactionLookup> {
     return this.answerOf(OPERATIONS.transaction, params, options)
   }
@@ -4454,7 +4454,7 @@ export abstract class Methods {
     return this.rowsOf(OPERATIONS.addressActivity, params, options)
   }
 
-  /** Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance` */
+  /** Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; it is refused with 503 where the address has new transactions all the time (`reason`: `address_busy`), or where the index has not caught up with the nodes (`index_behind`) or the nodes with the index (`nodes_behind`). The price is 10, plus 5 each for two calls to the node, also where more are made so that all comes from one moment. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance` */
   addressBalance(params: AddressBalanceParams, options?: CallOptions): Promise<AddressBalance> {
     return this.answerOf(OPERATIONS.addressBalance, params, options)
   }
@@ -4551,7 +4551,7 @@ export abstract class Methods {
     return this.answerOf(OPERATIONS.rotateWebhook, params, options)
   }
 
-  /** Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
+  /** Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay` */
   replayWebhook(params: ReplayWebhookParams, body: ReplayRange, options?: CallOptions): Promise<Replay> {
     return this.answerOf(OPERATIONS.replayWebhook, params, options, body)
   }

@@ -1,18 +1,18 @@
-/** When a request is sent again, and after how long. */
+/** Whether a request is sent again, and after what delay. */
 
 const BASE_MS = 250
 const MAX_BACKOFF_MS = 10_000
-/** A longer wait is the caller's decision. */
+/** If the service asks for a longer wait, the caller decides whether to try again. */
 const MAX_RETRY_AFTER_MS = 65_000
 
-/** Refused before anything was done. */
+/** The service refused the request before doing anything. */
 const NOTHING_DONE = [429, 503]
-/** May have been done: repeated only where that does no harm. */
+/** The request may have been carried out: it is repeated only if that is safe. */
 const IN_DOUBT = [408, 500, 502, 504]
-/** The same Idempotency-Key is still at work: its answer comes with a later attempt. */
+/** A request with the same Idempotency-Key is still in progress; a later attempt gets its answer. */
 const IN_PROGRESS = 409
 
-/** A POST carries an Idempotency-Key, so the service does it once; a PATCH sets the same values again. */
+/** A POST carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same values again. */
 export function isRepeatable(method: string): boolean {
   return method !== 'DELETE'
 }
@@ -23,7 +23,7 @@ export function shouldRetry(method: string, status: number): boolean {
   return IN_DOUBT.includes(status) && isRepeatable(method)
 }
 
-/** Undefined: too long to wait for. The random part keeps clients from coming back together. */
+/** Undefined if the wait would be too long. The random part keeps clients from retrying at the same moment. */
 export function delayMs(
   attempt: number,
   retryAfterS: number | undefined,
@@ -35,7 +35,7 @@ export function delayMs(
   return wanted > MAX_RETRY_AFTER_MS ? undefined : wanted + random() * BASE_MS
 }
 
-/** Seconds, or a date. */
+/** In seconds; the header has either seconds or a date. */
 export function readRetryAfter(value: string | null, nowMs: number): number | undefined {
   if (value === null || value.trim() === '') return undefined
   const seconds = Number(value)

@@ -4,18 +4,18 @@ import type { Answer } from './transport.ts'
 
 export interface Page<Row, Meta> {
   readonly rows: readonly Row[]
-  /** What came with the rows: coverage with its gaps, clamping, ignored parameters … */
+  /** Information about the rows: coverage with its gaps, clamping, ignored parameters … */
   readonly meta: Meta
   /** Null on the last page. */
   readonly nextCursor: string | null
   readonly credits: number
-  /** Whether it was unchanged, or sealed, and therefore free. */
+  /** Whether the page was unchanged or sealed, and therefore free. */
   readonly fromCache: boolean
 }
 
 type Call = (params: object, options: CallOptions, maxLost?: number) => Promise<Answer>
 
-/** Rows of a list, read when they are asked for. Every use starts at the first page. */
+/** Rows of a list, read on demand. Every iteration starts at the first page. */
 export class Rows<Row, Meta> implements AsyncIterable<Row> {
   readonly #operation: Operation
   readonly #params: object
@@ -40,8 +40,8 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
   }
 
   /**
-   * Page by page. With `maxCredits` each page is asked for its price first, and one that would exceed it is a
-   * `CreditLimitError`, which says where to go on. An answer that was lost on its way counts as paid.
+   * Reads page by page. With `maxCredits` the price of each page is requested first, and a page that would exceed the
+   * limit is a `CreditLimitError`, which says where to continue. An answer that was lost on its way counts as paid.
    */
   async *pages({ maxCredits }: { maxCredits?: number } = {}): AsyncGenerator<Page<Row, Meta>, void, void> {
     let creditsUsed = 0
@@ -68,7 +68,7 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     for await (const page of this.pages()) yield* page.rows
   }
 
-  /** All rows; the `CreditLimitError` of `maxCredits` (see `pages`) holds those so far. */
+  /** All rows. The `CreditLimitError` of `maxCredits` (see `pages`) contains the rows read so far. */
   async all(options: { maxCredits?: number } = {}): Promise<Row[]> {
     const rows: Row[] = []
     try {
@@ -80,7 +80,7 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     return rows
   }
 
-  /** Not repeated when a lost answer and another attempt together would cost more than is left. */
+  /** Does not retry if the lost answers and another attempt together could cost more than is left. */
   async #pageWithin(
     cursor: string | null,
     price: DryRun | undefined,
@@ -88,7 +88,7 @@ export class Rows<Row, Meta> implements AsyncIterable<Row> {
     refusal: (nextPageCredits: number, lost: number) => Error,
   ) {
     if (price === undefined) return this.#page(cursor)
-    // Rows that arrive between price and page cannot make it dearer.
+    // Keeps rows that arrive between the two requests from raising the price of the page.
     const limit = this.#operation.hasLimit && price.rows > 0 ? { limit: price.rows } : {}
     const maxLost = price.credits === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / price.credits) - 1
     try {

@@ -3,9 +3,9 @@
  *
  *   connect → welcome → subscribe after `position` → events → cut → connect again …
  *
- * `position` is the number of the last event that was handed out, so a connection that is lost with events on their way
- * costs nothing but sending them again. A reader that is slower than the events ends its connection when too many wait,
- * and connects again when it has read them.
+ * `position` is the number of the last event that was handed out, so events in transit on a lost connection are simply
+ * sent again. If the caller reads more slowly than events arrive and too many are waiting, the connection is closed,
+ * and opened again once the waiting events have been read.
  */
 import { StreamError, type StreamGap, StreamGapError } from './errors.ts'
 import { parseJson } from './exact-json.ts'
@@ -19,11 +19,11 @@ export interface StreamOptions {
   /** `seq` of the last event that was processed. Left out: events from now on. */
   readonly resumeAfter?: number
   readonly signal?: AbortSignal
-  /** Left out: a gap is a `StreamGapError`. */
+  /** Without it, a gap throws a `StreamGapError`. */
   readonly onGap?: (gap: StreamGap) => void
-  /** Attempts in a row that bring no event; 20. */
+  /** Consecutive attempts that fail before the stream is up to date or brings an event; 20. */
   readonly retries?: number
-  /** Called with every connection, from the second on. */
+  /** Called for every connection after the first. */
   readonly onReconnect?: () => void
 }
 
@@ -43,7 +43,7 @@ const PING_MS = 20_000
 const SILENCE_MS = 50_000
 const MAX_WAITING = 10_000
 const MAX_WAITING_CHARS = 32 * 2 ** 20
-/** Close codes that another attempt does not help against. */
+/** Close codes after which another attempt would not help. */
 const FINAL_CODES: Readonly<Record<number, string>> = {
   4401: 'The key is missing, malformed, unknown, revoked or expired.',
   4403: 'The key is paused or may not be used here.',
@@ -138,7 +138,7 @@ export class EventStream implements AsyncIterable<ChainEvent> {
   }
 
   #gap({ type: _, ...gap }: Frame & StreamGap): void {
-    // A number that the log never gave is higher than those that follow.
+    // A position that the log never assigned may be higher than the numbers that follow, so it is replaced.
     this.#position =
       gap.reason === 'unknown_position' ? gap.up_to_seq : Math.max(this.#position ?? 0, gap.up_to_seq)
     if (this.#options.onGap === undefined) throw new StreamGapError(gap)
@@ -146,7 +146,7 @@ export class EventStream implements AsyncIterable<ChainEvent> {
   }
 }
 
-/** One connection: frames that wait to be read, bounded, and a sign of life. */
+/** One connection with its bounded queue of unread frames and its heartbeat. */
 class Connection {
   readonly #socket: WebSocket
   readonly #waiting: { frame: Frame; chars: number }[] = []
@@ -159,7 +159,7 @@ class Connection {
   #fault: StreamError | undefined
   #lastMs = performance.now()
   closeCode = 1006
-  /** Ended here, because more waits than may. */
+  /** Closed by this side because the queue is full. */
   isOverfull = false
 
   constructor(url: string, signal: AbortSignal | undefined) {
@@ -170,7 +170,7 @@ class Connection {
     this.#signal = signal
     signal?.addEventListener('abort', this.#onAbort, { once: true })
     this.#timer = setInterval(() => {
-      // A browser does not show pings, so a question of our own tells whether the other side is there.
+      // Browsers do not expose WebSocket pings, so our own ping message shows whether the service is still there.
       if (performance.now() - this.#lastMs > SILENCE_MS) this.close()
       else this.send({ op: 'ping' })
     }, PING_MS)
@@ -180,7 +180,7 @@ class Connection {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message))
   }
 
-  /** Undefined when the connection has ended and everything that it brought was read; throws at what cannot be read. */
+  /** Undefined once the connection has ended and all its frames were read; throws at a frame that cannot be read. */
   async next(): Promise<Frame | undefined> {
     while (this.#waiting.length === 0 && !this.#isClosed)
       await new Promise<void>((resolve) => {
@@ -194,7 +194,7 @@ class Connection {
 
   close(): void {
     this.#end(this.closeCode)
-    // While it connects, some runtimes complain about a close.
+    // Some runtimes report an error if a socket is closed while it is connecting.
     if (this.#socket.readyState === WebSocket.CONNECTING) this.#socket.onopen = () => this.#socket.close()
     else this.#socket.close()
   }

@@ -1,10 +1,10 @@
 /**
- * One call: send → answer, error, or nothing → again where that is safe.
+ * One call: send → answer, error, or nothing → again if that is safe.
  *
- *   200, 201           the answer; kept with its tag where it has one
+ *   200, 201           the answer; kept with its tag if it has one
  *   304                the kept answer, at 0 credits
  *   429, 503           again, after Retry-After
- *   408, 500, 502, 504, no answer: again where a repetition does no harm (`retry.ts`)
+ *   408, 500, 502, 504, no answer: again if the request is safe to repeat (`retry.ts`)
  *   anything else      the error of that code
  */
 import { ApiError, ConnectionError } from './errors.ts'
@@ -26,7 +26,7 @@ export interface TransportOptions {
   readonly key: string
   /** Attempts after the first one; 5. */
   readonly retries?: number
-  /** For the whole answer of one attempt; 30,000. */
+  /** For one attempt, up to the end of its answer; 30,000. */
   readonly timeoutMs?: number
   /** Characters of answers that are kept with their tags; 16 Mi. 0 keeps none. */
   readonly cacheChars?: number
@@ -44,7 +44,7 @@ export interface AnswerInfo {
   readonly creditsRemaining: number | undefined
   readonly requestId: string
   readonly fromCache: boolean
-  /** Attempts before it that got no answer. The service may have done, and charged, those. */
+  /** Earlier attempts that got no answer. The service may have carried out, and charged, each of them. */
   readonly lostAttempts: number
 }
 
@@ -64,7 +64,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options
-    // An address that is none is the caller's mistake, not a lost connection.
+    // Throws now: an invalid address is the caller's mistake, not a lost connection.
     const { protocol, href } = new URL(options.url)
     if (protocol !== 'http:' && protocol !== 'https:')
       throw new TypeError(`${options.url} is not an http address.`)
@@ -72,7 +72,7 @@ export class Transport {
     this.#cache = new EtagCache(options.cacheChars ?? CACHE_CHARS)
   }
 
-  /** `maxLost`: how many attempts may get no answer before it gives up, where each may have been charged. */
+  /** `maxLost`: how many attempts may go unanswered before it gives up, since each of them may have been charged. */
   async call(
     operation: Operation,
     params: object,
@@ -126,7 +126,7 @@ export class Transport {
   #request(method: string, options: CallOptions, etag: string | undefined, body: unknown): RequestInit {
     return {
       method,
-      // The cache of a browser would answer in place of the service, with the credits of an earlier answer.
+      // Otherwise a browser's cache would answer instead of the service, with the credits of an earlier answer.
       cache: 'no-store',
       redirect: 'error',
       headers: new Headers({
@@ -190,7 +190,7 @@ export class Transport {
   }
 }
 
-/** Not `randomUUID`: pages that were loaded without TLS do not have it. */
+/** Not `randomUUID`, which is not available on pages loaded without TLS. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -218,7 +218,7 @@ function errorOf(response: Response, text: string): ApiError {
   return new Class(response.status, details, retryAfter)
 }
 
-/** A proxy in between answers with whatever it likes, and `/rpc` with an error of JSON-RPC. */
+/** A proxy in between may answer anything, and `/rpc` answers with a JSON-RPC error. */
 function errorBody(text: string): Partial<ErrorBody> {
   let body: unknown
   try {

@@ -9,8 +9,9 @@ const PREFIX = 'whsec_'
 const TOLERANCE_S = 300
 
 /**
- * The events of a delivery (one, or several of a batch), or a `WebhookSignatureError`. `body` must be the bytes as they
- * arrived. The signature covers id, time and body, so an old delivery that somebody sends again is refused too.
+ * Returns the events of a delivery (one, or several of a batch), or throws a `WebhookSignatureError`. `body` must be
+ * the bytes as they arrived. The signature covers id, time and body, so an old delivery that somebody replays is
+ * refused too.
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,

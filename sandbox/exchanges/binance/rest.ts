@@ -1,4 +1,4 @@
-/** REST of the exchange: parameters, weights in the headers, refusals and error bodies. */
+/** The exchange's REST: parameters, weights in the headers, refusals and error bodies. */
 import { CANDLE_INTERVALS, type CandleInterval } from '../../../src/core/interval.ts'
 import { type AssetSymbol, parseSymbol } from '../../../src/core/symbol.ts'
 import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
@@ -7,7 +7,7 @@ import type { RestRequest } from '../../server/transport.ts'
 import type { IsListed, RestHandler } from '../venue-server.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 
-/** A page of trades that begins so many too early. */
+/** How many ids too early a misread page of trades begins. */
 const MISREAD_IDS = 1_000
 
 export type Product = 'spot' | 'futures'
@@ -24,7 +24,7 @@ export class BinanceError extends Error {
 
 export interface Route {
   readonly weight: (query: URLSearchParams) => number
-  /** Budgets apart from the request weight of the minute. */
+  /** Budgets that are separate from the request weight per minute. */
   readonly pool?: 'funding' | 'statistics'
   /** Whether the answer is the venue's time, which is never stale. */
   readonly isClock?: boolean
@@ -37,7 +37,7 @@ export interface RestLimits {
   readonly weightPerMinute: number
   readonly fundingPerFiveMinutes: number
   readonly statisticsPerFiveMinutes: number
-  /** Refusals within a window before the ban. */
+  /** Number of refusals within a window that lead to a ban. */
   readonly bansAfter: number
 }
 
@@ -135,7 +135,7 @@ const errorReply = (error: BinanceError, headers: Record<string, string> = {}): 
   body: { code: error.code, msg: error.message },
 })
 
-// Query parameters, with the exchange's own words for what is wrong with them.
+// Query parameters, with the exchange's own error texts.
 
 export function marketFrom(world: World, product: Product, query: URLSearchParams): MarketWorld {
   const name = query.get('symbol') ?? ''
@@ -161,7 +161,7 @@ export function integerFrom(query: URLSearchParams, name: string): number | unde
   return Number(text)
 }
 
-/** Spot cuts a limit that is too high, futures refuses it. */
+/** Spot caps a limit that is too high; futures refuses it. */
 export function limitFrom(product: Product, query: URLSearchParams, normal: number, max: number): number {
   const limit = integerFrom(query, 'limit') ?? normal
   if (limit < 1 || (limit > max && product === 'futures'))
@@ -177,7 +177,7 @@ export function rangeFrom(query: URLSearchParams): { fromMs: number | undefined;
   return { fromMs, toMs }
 }
 
-/** Milliseconds or microseconds are accepted. */
+/** Accepts milliseconds or microseconds. */
 function timeFrom(query: URLSearchParams, name: string): number | undefined {
   const value = integerFrom(query, name)
   return value !== undefined && value >= 1e15 ? Math.floor(value / 1_000) : value

@@ -1,4 +1,4 @@
-/** The routes that a recorder asks: time, candles, trades, depth; of futures also funding and open interest. */
+/** The routes that a recorder uses: time, candles, trades and depth; for futures also funding and open interest. */
 import { CANDLE_INTERVALS, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { IsListed } from '../venue-server.ts'
@@ -23,7 +23,10 @@ import {
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const PERIODS = CANDLE_INTERVALS.filter((interval) => INTERVAL_MS[interval] >= INTERVAL_MS['5m'])
-/** Statistics reach back one month; a caller that asks for exactly that must not lose a race with the clock. */
+/**
+ * Statistics reach back one month, plus a grace period, so that a caller that asks for exactly that does not lose a
+ * race with the clock.
+ */
 const STATISTICS_RETAINED_MS = 31 * DAY_MS
 const STATISTICS_GRACE_MS = 600_000
 
@@ -164,8 +167,10 @@ const futuresRoutes = (world: World): Record<string, Route> => ({
   },
 })
 
-/** No times: the newest. From: the oldest there. To only: the newest up to there. An id older than what is retained
- * answers with the earliest there is, not with an error. */
+/**
+ * Without times: the newest trades. With a start: the oldest from there. With an end only: the newest up to there. An
+ * id older than the retained trades returns the earliest retained ones, not an error.
+ */
 function aggTradesOf(
   { tape }: MarketWorld,
   rules: ProductRules,
@@ -191,8 +196,8 @@ function aggTradesOf(
 }
 
 /**
- * The id of a snapshot may lie inside the slot whose update is still to come or just went out: sizes are
- * absolute, so an update applied over its own result changes nothing.
+ * The id of a snapshot may lie inside a slot whose update is still to come or was just sent. Sizes are absolute, so an
+ * update applied on top of its own result changes nothing.
  */
 function depthOf({ market, book }: MarketWorld, rules: ProductRules, query: URLSearchParams, nowMs: number) {
   const limit = limitFrom(rules.product, query, rules.normalDepth, rules.maxDepth)
@@ -208,7 +213,7 @@ function depthOf({ market, book }: MarketWorld, rules: ProductRules, query: URLS
   }
 }
 
-/** No times: the newest; from: the oldest there. */
+/** Without times: the newest rates. With a start: the oldest from there. */
 function fundingRates(world: World, query: URLSearchParams, nowMs: number): unknown[] {
   const { market, derivatives } = marketFrom(world, 'futures', query)
   const limit = limitFrom('futures', query, 100, 1_000)
@@ -227,7 +232,7 @@ function fundingRates(world: World, query: URLSearchParams, nowMs: number): unkn
   }))
 }
 
-/** The ends of the closed periods in a range: the timestamps of the statistics. */
+/** The ends of the closed periods in a range, which are the timestamps of the statistics. */
 function periodEnds(query: URLSearchParams, nowMs: number): number[] {
   const text = query.get('period') ?? ''
   if (text === '') throw missing('period')

@@ -1,4 +1,4 @@
-/** The streams of the exchange: name → producer. A name that means nothing has no producer. */
+/** The exchange's streams: maps a name to a producer. An unknown name has no producer. */
 import { CANDLE_INTERVALS, candleStart } from '../../../src/core/interval.ts'
 import type { Producer } from '../hub.ts'
 import { SLOT_MS, slotOf, updateIdOf } from '../world/book.ts'
@@ -11,7 +11,7 @@ export function openStream(world: World, product: Product, stream: string): Prod
   const at = stream.indexOf('@')
   const name = stream.slice(0, at)
   const kind = stream.slice(at + 1)
-  // Stream names are lower case; an upper-case symbol is acknowledged and silent.
+  // Stream names are lower case. An upper-case symbol is acknowledged but stays silent.
   const entry = name === name.toLowerCase() ? world.named(product, name.toUpperCase()) : undefined
   if (entry === undefined) return undefined
   if (kind === 'aggTrade') return aggTrades(entry, stream)

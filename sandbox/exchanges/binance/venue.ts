@@ -1,4 +1,4 @@
-/** Spot or futures exchange as one loopback server: REST and combined streams on the same port. */
+/** The spot or futures exchange as one loopback server: REST and combined streams on the same port. */
 import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
 import type { Hub } from '../hub.ts'
 import { startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
@@ -61,10 +61,10 @@ export function startBinance(
   })
 }
 
-/** The stream of the futures class `/public`; everything else is `/market`. */
+/** Futures streams of the class `/public`; all others belong to `/market`. */
 const PUBLIC_STREAM = /@bookTicker$/
 
-/** The streams are named in the address. A futures stream on the wrong class or without one connects and stays silent. */
+/** The streams are named in the URL. A futures stream with the wrong class or none connects but stays silent. */
 function openSession(
   product: Product,
   options: { url: URL; socket: VenueSocket; hub: Hub; now: () => number },
@@ -79,7 +79,7 @@ function openSession(
   for (const stream of streams.slice(0, MAX_STREAMS))
     if (product === 'spot' || classOf(stream) === streamClass) subscriber.subscribe(stream)
   return {
-    // Nothing to ask for: a message is only counted.
+    // Clients have nothing to request on this socket, so messages are only counted.
     receive: () => undefined,
     closed: () => subscriber.end(),
     isConcerned: (drop) => subscriber.isConcerned(drop),

@@ -1,4 +1,4 @@
-/** The channels of the perpetual venue: a subscription ↔ a stream name ↔ a producer. */
+/** The channels of the perpetual venue: maps between subscriptions, stream names and producers. */
 import { CANDLE_INTERVALS, type CandleInterval, candleStart } from '../../../src/core/interval.ts'
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Producer, StreamFrame } from '../hub.ts'
@@ -6,7 +6,7 @@ import { candlesClosed } from '../world/candles.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 import { bookRow, candleRow, contextRow, tradeRow } from './payloads.ts'
 
-/** This venue has no candles of a second. */
+/** This venue has no one-second candles. */
 export const PERP_INTERVALS = CANDLE_INTERVALS.filter((interval) => interval !== '1s')
 
 const BOOK_MS = 5_400
@@ -15,7 +15,7 @@ const CANDLE_MS = 800
 const REPLAYED_TRADES = 30
 
 interface PerpSubscription {
-  /** As the venue echoes it, defaults filled in. */
+  /** As the venue echoes it, with defaults filled in. */
   readonly echo: Record<string, unknown>
   readonly stream: string
   readonly symbol: AssetSymbol
@@ -69,7 +69,7 @@ function trades(world: World, { market, tape }: MarketWorld, stream: string): Pr
   }
 }
 
-/** What a new subscriber to trades gets first, without any mark: about thirty old ones. */
+/** What a new subscriber to trades gets first, without any marker: about thirty old trades. */
 export function replayFrame(world: World, stream: string, nowMs: number): StreamFrame | undefined {
   const [coin = '', kind] = stream.split('@')
   const entry = world.named('perp', coin)
@@ -80,7 +80,7 @@ export function replayFrame(world: World, stream: string, nowMs: number): Stream
   return { stream, symbol: market.symbol, channel: 'trades', text: textOf('trades', data) }
 }
 
-/** A state sent at fixed steps, changed or not. */
+/** A state that is sent at fixed intervals, whether or not it has changed. */
 function sampled(
   { market }: MarketWorld,
   stream: string,
@@ -95,7 +95,7 @@ function sampled(
   }
 }
 
-/** No closed flag: the final state of a candle is one more update after its end. */
+/** There is no closed flag: the final state of a candle is one more update after its end. */
 function candles({ market, candles: all }: MarketWorld, stream: string, interval: CandleInterval): Producer {
   const about = { stream, symbol: market.symbol, channel: 'candle' }
   return (fromMs, toMs, publish) => {

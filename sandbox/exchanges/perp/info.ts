@@ -1,4 +1,4 @@
-/** `POST /info`: everything the perpetual venue answers by REST. */
+/** `POST /info`: all REST requests of the perpetual venue. */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { IsListed } from '../venue-server.ts'
@@ -16,7 +16,7 @@ interface InfoAnswer {
 const MAX_CANDLES = 5_000
 const MAX_FUNDING_ROWS = 500
 const RECENT_TRADES = 10
-/** Still in the list of coins, without a market. */
+/** Still in the list of coins, but without a market. */
 const DELISTED_COIN = 'MATIC'
 const UNREADABLE: InfoAnswer = {
   status: 422,
@@ -66,7 +66,9 @@ export async function answerInfo(
 
 const ok = (body: unknown, weight: number): InfoAnswer => ({ status: 200, body, weight })
 
-/** The first entries of the real universe: a delisted coin stays in the list, so positions must be counted. */
+/**
+ * The first entries of the real universe. A delisted coin stays in the list, so clients must count positions with it.
+ */
 function metaOf(world: World, isListed: IsListed): unknown {
   const listed = world.all('perp').map(({ market }) => ({
     szDecimals: market.sizeDecimals,
@@ -113,7 +115,7 @@ function recentTrades(world: World, { coin }: Body, nowMs: number): InfoAnswer {
 const isTime = (value: unknown): value is number | null | undefined =>
   value === undefined || value === null || typeof value === 'number'
 
-/** Only the newest 5,000 candles of an interval exist; the start is floored to the candle that holds it. */
+/** Only the newest 5,000 candles of an interval exist. The start is rounded down to the candle that contains it. */
 async function candleSnapshot(world: World, value: unknown, nowMs: number): Promise<InfoAnswer> {
   if (typeof value !== 'object' || value === null) return UNREADABLE
   const { coin, interval: name, startTime, endTime } = value as Body

@@ -1,4 +1,4 @@
-/** Payloads of the perpetual venue. Numbers are decimal strings in their shortest form with one decimal at least. */
+/** Payloads of the perpetual venue. Numbers are decimal strings in their shortest form, with at least one decimal. */
 import type { CandleInterval } from '../../../src/core/interval.ts'
 import { SLOT_MS, slotOf } from '../world/book.ts'
 import type { Candle } from '../world/candles.ts'
@@ -15,12 +15,12 @@ const TRADERS = 200
 const priceText = (market: Market, ticks: number): string => short(ticks, market.priceDecimals)
 const sizeText = (market: Market, lots: number): string => short(lots, market.sizeDecimals)
 
-/** A plain number with at most that many decimals, trailing zeros cut. */
+/** A plain number with at most `decimals` decimals and without trailing zeros. */
 export function decimalText(value: number, decimals: number): string {
   return short(Math.round(value * 10 ** decimals), decimals)
 }
 
-/** 50 bits of hash, not sequential: an id does not show that one is missing. */
+/** 50 bits of hash, not sequential, so ids do not reveal that one is missing. */
 export function perpTradeId(seed: number, market: Market, id: number): number {
   return (
     (hash32(seed, market.stream + 60, id) & 0x3ffff) * 4_294_967_296 + hash32(seed, market.stream + 61, id)
@@ -65,7 +65,7 @@ export const candleRow = (market: Market, interval: CandleInterval, candle: Cand
   n: candle.trades,
 })
 
-/** The book of the 100 ms slot that holds an instant. */
+/** The book of the 100 ms slot that contains an instant. */
 export const bookRow = (entry: MarketWorld, timeMs: number, depth: number) => ({
   coin: entry.market.name,
   time: timeMs,
@@ -84,7 +84,7 @@ function sidesOf({ market, book }: MarketWorld, timeMs: number, depth: number) {
   )
 }
 
-/** Mark and oracle move every 3 s, funding every 5 s, the day's volumes every minute. */
+/** Mark and oracle prices change every 3 s, funding every 5 s, the day's volumes every minute. */
 export function contextRow(entry: MarketWorld, timeMs: number) {
   const { market, derivatives, tape } = entry
   const slowMs = Math.floor(timeMs / 3_000) * 3_000
@@ -106,7 +106,7 @@ export function contextRow(entry: MarketWorld, timeMs: number) {
   }
 }
 
-/** The figures of the day before a minute: sent every second, they change every minute. */
+/** The figures of the day before a minute. They are sent every second but change every minute. */
 const DAYS = new WeakMap<MarketWorld, ReturnType<typeof sumDay>>()
 
 function dayUntil(entry: MarketWorld, minuteMs: number) {

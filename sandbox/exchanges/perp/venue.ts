@@ -24,7 +24,7 @@ const SOCKET_RULES: SocketRules = {
 }
 const MAX_STREAMS = 1_000
 const WEIGHT_PER_MINUTE = 1_200
-/** Books and trades of this venue arrive some time after their own time. */
+/** This venue delivers books and trades some time after their own timestamps. */
 const LATENCY_MS = 300
 
 export interface PerpLimits {
@@ -49,7 +49,7 @@ export function startPerp(
   })
 }
 
-/** One socket: subscribe, unsubscribe, ping. */
+/** Handles one socket: subscribe, unsubscribe, ping. */
 function openSession(options: SessionParts & { world: World; socket: VenueSocket }): Session {
   const { world, socket, hub, isListed } = options
   const subscriber = hub.connect(socket, (frame) => frame.text)
@@ -95,7 +95,10 @@ const text = (status: number, body: string): RestReply => ({
 })
 const TOO_MANY: RestReply = { status: 429, body: null }
 
-/** This venue has no limit headers and no Retry-After. The cost is known only with the answer, so it is booked after. */
+/**
+ * This venue has no limit headers and no Retry-After. The cost is known only with the answer, so it is counted
+ * afterwards.
+ */
 function createRest(options: {
   world: World
   weightPerMinute: number
@@ -136,7 +139,7 @@ function coinOf(body: Body | undefined): AssetSymbol | undefined {
   return typeof coin === 'string' ? parseSymbol(coin) : undefined
 }
 
-/** The parameters lie in the body or in its `req`. */
+/** The parameters are in the body or in its `req`. */
 function misreadBody(body: Body, as: Misreading): Body | undefined {
   if (typeof body.req === 'object' && body.req !== null) {
     const req = misreadBody(body.req as Body, as)

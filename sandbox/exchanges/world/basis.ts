@@ -1,4 +1,4 @@
-/** How far a derivative trades from spot: a few hundredths of a percent, wandering over hours. */
+/** How far a derivative trades from spot: a few hundredths of a percent, drifting over hours. */
 import { createSmoothReader } from './hash.ts'
 import type { Market } from './markets.ts'
 

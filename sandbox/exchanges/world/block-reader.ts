@@ -1,6 +1,6 @@
 /**
- * One block of ten seconds of a market: pattern, size multiplier and bids by hash; from these its trades and
- * its sums. It holds the block read last, so a walk in time order computes each block once.
+ * One block of ten seconds of a market. The pattern, size multiplier and bids come from hashes, and the block's trades
+ * and sums from these. The reader keeps the last block, so a walk in time order computes each block once.
  */
 import { createPremiumReader } from './basis.ts'
 import { hash32 } from './hash.ts'
@@ -20,7 +20,7 @@ export function createBlockReader(seed: number, market: Market, patterns: Patter
   let multiplier = 1
   let startBid = 0
   let endBid = 0
-  /** Ticks per second along the block. Whole, so that the block's sums stay closed-form. */
+  /** Ticks per second along the block. An integer, so that the block's sums stay closed-form. */
   let slope = 0
 
   const ticksPerUnit = 10 ** market.priceDecimals
@@ -62,7 +62,7 @@ export function createBlockReader(seed: number, market: Market, patterns: Patter
         takerBuys: patterns.takerBuys[index] === 1,
       }
     },
-    /** All ten seconds at once. Only the extremes need a look at each second. */
+    /** Adds all ten seconds at once. Only the extremes need each second separately. */
     addBlock(sums: Sums): void {
       const { block: whole } = patterns
       const firstIndex = pattern * perBlock

@@ -1,6 +1,6 @@
 /**
- * The order book of one market: a pure function of the 100 ms slot. Resting orders lie on a fixed price
- * grid and live for some seconds, so that the difference of two slots is small, as it is on a real venue.
+ * The order book of one market, as a pure function of the 100 ms slot. Resting orders lie on a fixed price grid and
+ * live for some seconds, so that two consecutive slots differ little, as on a real venue.
  */
 import { hash32 } from './hash.ts'
 import type { Tape } from './tape.ts'
@@ -8,7 +8,7 @@ import { GENESIS_MS } from './trade.ts'
 
 export const SLOT_MS = 100
 const BOOK_LEVELS = 250
-/** Update ids used up by each slot: the chain of ids is a function of time. */
+/** Update ids per slot, which makes the sequence of ids a function of time. */
 const IDS_PER_SLOT = 20
 const FIRST_UPDATE_ID = 50_000_000
 
@@ -25,7 +25,7 @@ export type Book = ReturnType<typeof createBook>
 
 export const slotOf = (timeMs: number): number => Math.floor(timeMs / SLOT_MS)
 
-/** The last update id of a slot; the first is one more than the last of the slot before. */
+/** The last update id of a slot; the first is one more than the last of the previous slot. */
 export function updateIdOf(slot: number): number {
   return FIRST_UPDATE_ID + (slot - GENESIS_MS / SLOT_MS) * IDS_PER_SLOT
 }
@@ -42,7 +42,7 @@ export function createBook(seed: number, tape: Tape) {
     return sizeFrom(hash32(seed, nature, age), 8)
   }
 
-  /** The touch changes every few hundred milliseconds. */
+  /** The size at the best price changes every few hundred milliseconds. */
   function touchLots(price: number, slot: number): number {
     return sizeFrom(hash32(seed, stream + 5 + (slot >> 2), price), 20)
   }
@@ -69,9 +69,9 @@ export function createBook(seed: number, tape: Tape) {
   }
 
   return {
-    /** The best `depth` levels: much cheaper than the whole book. */
+    /** The best `depth` levels, which is much cheaper than the whole book. */
     top,
-    /** Orders behind a level. */
+    /** Number of orders at a level. */
     orders: (price: number, slot: number) => 1 + (hash32(seed, stream + 6 + (slot >> 4), price) % 12),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Candles of one market, at any interval and for any instant, equal to the sums of its trades. Coarse candles
- * are put together from days, hours, minutes and seconds; closed days and hours are remembered.
+ * Candles of one market, at any interval and for any instant, equal to the sums of its trades. Long candles are
+ * assembled from days, hours, minutes and seconds; closed days and hours are cached.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
 import { Lru } from '../../../src/kit/lru.ts'
@@ -10,7 +10,7 @@ import { GENESIS_MS, type Sums } from './trade.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** A month of hours and a year of days are some 400 kB per market. */
+/** A month of hours and a year of days take about 400 kB per market. */
 const REMEMBERED_HOURS = 750
 const REMEMBERED_DAYS = 400
 
@@ -29,7 +29,7 @@ export interface Candle {
   buyQuote: bigint
   trades: number
   fills: number
-  /** First raw fill, -1 when there was none. */
+  /** The first raw fill, or -1 if there was none. */
   firstFill: number
 }
 
@@ -93,7 +93,7 @@ export function createCandles(tape: Tape) {
     total,
     /** The price of the last trade before an instant, in ticks. */
     lastPrice,
-    /** The candle that opens at an instant, as it looked at `nowMs` (trades up to and including that instant). */
+    /** The candle that opens at an instant, as it looked at `nowMs` (with trades up to and including that instant). */
     at(openMs: number, interval: CandleInterval, nowMs: number): Candle {
       const nextMs = openMs + INTERVAL_MS[interval]
       const candle = total(openMs, Math.min(nextMs, Math.max(nowMs + 1, openMs)))
@@ -103,7 +103,7 @@ export function createCandles(tape: Tape) {
   }
 }
 
-/** The opens of the candles a range touches: both ends inclusive by open time, never before the genesis. */
+/** The open times of the candles in a range: both ends inclusive by open time, never before the genesis. */
 export function candleOpens(
   interval: CandleInterval,
   range: { fromMs?: number | undefined; toMs?: number | undefined; limit: number; nowMs: number },
@@ -117,7 +117,7 @@ export function candleOpens(
   return opens
 }
 
-/** The opens of the candles whose close was passed in (from, to]. */
+/** The open times of the candles that closed in (from, to]. */
 export function candlesClosed(interval: CandleInterval, fromMs: number, toMs: number): number[] {
   const lengthMs = INTERVAL_MS[interval]
   const opens: number[] = []

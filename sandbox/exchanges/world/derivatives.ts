@@ -9,7 +9,7 @@ import { BLOCK_MS, worldPrice } from './world-price.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** One liquidation in each period of this length, so never more than twice as long without one. */
+/** There is one liquidation in each period of this length, so the time without one is at most twice as long. */
 const LIQUIDATION_EVERY_MS = 20_000
 
 /** Coins or contracts in base units. */
@@ -21,7 +21,7 @@ const OPEN_INTEREST: Record<AssetSymbol, number> = {
 }
 
 interface Settlement {
-  /** The hour it belongs to, and the instant the venue stamps it with, a few milliseconds later. */
+  /** The hour that it belongs to, and the time with which the venue stamps it, a few milliseconds later. */
   readonly dueMs: number
   readonly timeMs: number
   readonly rate: number
@@ -75,7 +75,7 @@ export function createDerivatives(seed: number, tape: Tape) {
     indexPrice: (timeMs: number) => worldPrice(seed, market.symbol, timeMs),
     markPrice,
     premium,
-    /** The estimate for the settlement to come; it runs into the settled rate. */
+    /** The estimate for the next settlement; it converges to the settled rate. */
     runningRate(timeMs: number) {
       const index = Math.floor(timeMs / fundingEveryMs)
       const part = timeMs / fundingEveryMs - index
@@ -111,7 +111,7 @@ export function createDerivatives(seed: number, tape: Tape) {
   }
 }
 
-/** Eight decimals on the exchange; on the perpetual venue the interest floor most of the time, ten decimals. */
+/** Eight decimals on the exchange. On the perpetual venue ten decimals, and most of the time the interest floor. */
 function createRateReader(seed: number, market: Market): (index: number) => number {
   const wave = createSmoothReader(seed, market.stream + 40, market.venue === 'perp' ? 9 : 4)
   if (market.venue !== 'perp') return (index) => Math.round((0.00006 + 0.00011 * wave(index)) * 1e8) / 1e8

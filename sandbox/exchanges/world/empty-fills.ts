@@ -1,6 +1,6 @@
 /**
- * A tape with fills of size 0 in between, as an exchange publishes now and then: each has a trade id and a fill id of its
- * own and the time of the trade behind it; every other one has no price either. Candles do not count them.
+ * A tape with fills of size 0 in between, as exchanges occasionally publish them. Each has its own trade id and fill id
+ * and the time of the trade after it; every second one also has no price. Candles do not count them.
  *
  *   every 3:   trade 0  1  2  · 3  4  5  · 6     published as   0  1  2 (3) 4  5  6 (7) 8
  */
@@ -10,7 +10,7 @@ import type { Trade } from './trade.ts'
 
 export function withEmptyFills(tape: Tape, every: number): Tape {
   if (!Number.isSafeInteger(every) || every < 1) throw new RangeError('every so many trades: a whole number')
-  /** Empty fills up to a trade, the one right before it included. */
+  /** The number of empty fills up to a trade, including the one directly before it. */
   const shiftOf = (id: number) => Math.floor((id - FIRST_ID) / every)
   const hasEmpty = (id: number) => id > FIRST_ID && (id - FIRST_ID) % every === 0
 

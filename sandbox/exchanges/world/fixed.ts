@@ -1,4 +1,4 @@
-/** Integers in units of 10^-decimals as decimal text, without floating point. */
+/** Formats integers in units of 10^-decimals as decimal text, without floating point. */
 
 /** Exactly `shown` decimals (at least `decimals`): 8343440 of 2 decimals, shown 8 → 83434.40000000. */
 export function fixed(units: number, decimals: number, shown: number): string {
@@ -10,7 +10,7 @@ export function fixed(units: number, decimals: number, shown: number): string {
   return `${whole}.${String(units - whole * scale).padStart(decimals, '0')}${'0'.repeat(shown - decimals)}`
 }
 
-/** The same for sums that do not fit a double. */
+/** The same for sums that do not fit into a double. */
 export function fixedBig(units: bigint, decimals: number, shown: number): string {
   if (units <= 9_007_199_254_740_991n) return fixed(Number(units), decimals, shown)
   const digits = units.toString()

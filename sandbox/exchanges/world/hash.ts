@@ -1,6 +1,6 @@
 /**
- * All randomness of the sandbox comes from here: the same (seed, stream, index) gives the same number on every
- * machine and after every restart, so nothing has to be stored to be sent again.
+ * The source of all randomness of the sandbox: the same (seed, stream, index) gives the same number on every machine
+ * and after every restart, so nothing has to be stored to be sent again.
  */
 
 /** 32 well-mixed bits. `stream` separates independent uses of one seed; integers only. */
@@ -24,7 +24,7 @@ export function signed(seed: number, stream: number, index: number): number {
   return hash32(seed, stream, index) / 2_147_483_648 - 1
 }
 
-/** Value noise: random at multiples of `period`, straight between them. Remembers the period it is in. */
+/** Value noise: random at multiples of `period`, linear in between. Caches the current period. */
 export function createSmoothReader(
   seed: number,
   stream: number,
@@ -44,7 +44,7 @@ export function createSmoothReader(
   }
 }
 
-/** A small generator for building tables once; never used where random access by time is needed. */
+/** A small generator for building tables once; not for random access by time. */
 export function sequence(seed: number, stream: number): () => number {
   let index = 0
   return () => unit(seed, stream, index++)

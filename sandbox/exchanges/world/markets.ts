@@ -12,13 +12,13 @@ export interface Market {
   /** Decimals of the price tick and of the lot: prices and sizes are integers in these units. */
   readonly priceDecimals: number
   readonly sizeDecimals: number
-  /** Decimals written by the venue; never fewer than those above. */
+  /** Decimals that the venue writes; never fewer than those above. */
   readonly shownPrice: number
   readonly shownSize: number
   readonly shownQuote: number
   /** Mean trade size in lots, before the block's multiplier. */
   readonly meanLots: number
-  /** Distance of resting orders in ticks. */
+  /** Distance between resting orders, in ticks. */
   readonly bookStep: number
   /** Separates this market's random streams from all others. */
   readonly stream: number

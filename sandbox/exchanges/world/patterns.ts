@@ -1,7 +1,7 @@
 /**
- * Trade patterns: a small library of ten-second runs of trades, built once per market. A block of the tape
- * is one pattern moved to the block's price and multiplied in size. Because the sums of a pattern are known
- * per second, the candle of any second costs a few multiplications and still equals its trades exactly.
+ * Trade patterns: a small library of ten-second runs of trades, built once per market. A block of the tape is one
+ * pattern shifted to the block's price and scaled in size. The sums of a pattern are known per second, so the candle of
+ * any second costs a few multiplications and still equals its trades exactly.
  */
 import { sequence } from './hash.ts'
 import { BLOCK_MS } from './world-price.ts'
@@ -24,13 +24,15 @@ export interface PatternLibrary {
   // One entry per second, ten per pattern.
   readonly firstTrade: Uint32Array
   readonly endTrade: Uint32Array
-  /** Where the bid of a second lies beside the straight line through the block, in ticks; 0 in the first. */
+  /** The offset of a second's bid from the straight line through the block, in ticks; 0 in the first second. */
   readonly wiggle: Int32Array
   readonly sumLots: Float64Array
   readonly sumLotsOffset: Float64Array
   readonly sumBuyLots: Float64Array
   readonly sumBuyLotsOffset: Float64Array
-  /** Highest and lowest price of a second, in ticks beside the straight line; far out of reach without a trade. */
+  /**
+   * Highest and lowest price of a second, in ticks relative to the straight line; extreme values if there is no trade.
+   */
   readonly top: Float64Array
   readonly bottom: Float64Array
   /** One entry per pattern: the same sums over the whole block. */
@@ -47,7 +49,7 @@ interface BlockSums {
   readonly buyLotsShift: Float64Array
 }
 
-/** Few trades per block: many patterns; many trades: few, so that the library stays small. */
+/** Many patterns if a block has few trades, few if it has many, so that the library stays small. */
 const MAX_PATTERNS = 64
 const MIN_PATTERNS = 4
 const LIBRARY_TRADES = 120_000
@@ -128,7 +130,7 @@ function fillTrades(
     library.atMs[start + i] = times[i] as number
     library.takerBuys[start + i] = isBuy ? 1 : 0
     library.offset[start + i] = isBuy ? 1 + through : -through
-    // Many small orders, few large ones: the mean of u^4 is a fifth. No trade is smaller than its fills.
+    // Many small orders and few large ones: the mean of u^4 is a fifth. No trade is smaller than its fills.
     library.lots[start + i] = (fills[i] as number) + Math.floor(random() ** 4 * 5 * meanLots)
     library.fillsBefore[pattern * (tradesPerBlock + 1) + i] = fillsSoFar
     fillsSoFar += fills[i] as number

@@ -12,7 +12,7 @@ import { buildPatterns, SECONDS_PER_BLOCK } from './patterns.ts'
 import { emptySums, GENESIS_MS, type Sums, type Trade } from './trade.ts'
 import { BLOCK_MS, typicalPrice } from './world-price.ts'
 
-/** How far the bid strays from the price path within ten seconds, as a fraction of the price. */
+/** How far the bid deviates from the price path within ten seconds, as a fraction of the price. */
 const WIGGLE = 0.00004
 const EXTRA_FILLS = { spot: 0.6, futures: 0.9, perp: 0 }
 
@@ -31,7 +31,7 @@ export function createTape(options: { seed: number; market: Market; tradesPerSec
   const current = createBlockReader(seed, market, patterns)
   const perBlock = patterns.tradesPerBlock
 
-  /** Index within the library of the first trade of a block at or after an instant. */
+  /** Index in the library of the first trade of a block at or after an instant. */
   function firstIndexAt(block: number, timeMs: number): number {
     const start = current.open(block).pattern * perBlock
     const wanted = timeMs - block * BLOCK_MS
@@ -75,13 +75,13 @@ export function createTape(options: { seed: number; market: Market; tradesPerSec
       const block = Math.floor(atMs / BLOCK_MS)
       return collect(block, firstIndexAt(block, atMs), toMs, limit)
     },
-    /** Trades from an id on that happened before an instant. */
+    /** Trades from an id on that happened before `toMs`. */
     fromId(id: number, toMs: number, limit: number): Trade[] {
       const position = Math.max(0, id - FIRST_ID)
       const block = GENESIS_BLOCK + Math.floor(position / perBlock)
       return collect(block, current.open(block).pattern * perBlock + (position % perBlock), toMs, limit)
     },
-    /** The best bid in ticks during the second that holds an instant; the best ask is one tick above. */
+    /** The best bid in ticks during the second that contains an instant; the best ask is one tick above. */
     bidAt(timeMs: number) {
       const block = Math.floor(timeMs / BLOCK_MS)
       return current.open(block).bid(Math.floor((timeMs - block * BLOCK_MS) / 1_000))

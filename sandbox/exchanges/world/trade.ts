@@ -1,4 +1,4 @@
-/** A trade and sums of trades, in whole ticks and lots: the two things everything else is made of. */
+/** A trade and sums of trades, in whole ticks and lots; everything else is built from these two. */
 
 /** Nothing traded before this instant. */
 export const GENESIS_MS = Date.UTC(2026, 0, 1)
@@ -25,7 +25,7 @@ export interface Sums {
   close: number
   lots: number
   buyLots: number
-  /** Exact up to a minute; the candles add up longer periods in `bigint`. */
+  /** Exact for up to a minute; the candles add up longer periods in `bigint`. */
   quote: number
   buyQuote: number
 }

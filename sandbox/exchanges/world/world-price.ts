@@ -1,6 +1,6 @@
 /**
- * The one price path that every simulated market follows: a fractal walk, random at 10-second points and
- * straight between them, readable at any instant without history.
+ * The price path that every simulated market follows: a fractal walk, random at 10-second points and linear in between,
+ * readable at any instant without history.
  */
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import { signed } from './hash.ts'
@@ -8,7 +8,7 @@ import { signed } from './hash.ts'
 /** The step of the price path and of the trade patterns. */
 export const BLOCK_MS = 10_000
 
-/** Level around which a price wanders, and its typical move in a day. */
+/** The level around which a price moves, and its typical move in a day. */
 const PATHS: Record<AssetSymbol, { stream: number; level: number; dayMove: number }> = {
   BTC: { stream: 1_000, level: 84_000, dayMove: 0.022 },
   ETH: { stream: 2_000, level: 2_400, dayMove: 0.03 },
@@ -16,21 +16,23 @@ const PATHS: Record<AssetSymbol, { stream: number; level: number; dayMove: numbe
   XRP: { stream: 4_000, level: 2.2, dayMove: 0.034 },
 }
 
-/** Octave k has the period 4^k blocks: 10 s, 40 s, … 121 days. A walk's spread grows as the root of time. */
+/**
+ * Octave k has the period 4^k blocks: 10 s, 40 s, … 121 days. The spread of a walk grows with the square root of time.
+ */
 const OCTAVES = 11
 const OCTAVE_SHARE = Array.from(
   { length: OCTAVES },
   (_, k) => 0.6 * Math.sqrt((4 ** k * BLOCK_MS) / 86_400_000),
 )
 
-/** The level around which the price of a symbol wanders. */
+/** The level around which the price of a symbol moves. */
 export function typicalPrice(symbol: AssetSymbol): number {
   return PATHS[symbol].level
 }
 
 /**
- * Reads the price at the start of 10-second blocks. It remembers the ends of the octaves it is in, so a
- * walk in time order costs a fraction of random access; the answers are the same.
+ * Reads the price at the start of 10-second blocks. It caches the ends of the current octaves, so a walk in time order
+ * costs a fraction of random access; the results are the same.
  */
 export function createPathReader(seed: number, symbol: AssetSymbol): (block: number) => number {
   const { stream, level, dayMove } = PATHS[symbol]
@@ -55,7 +57,7 @@ export function createPathReader(seed: number, symbol: AssetSymbol): (block: num
   }
 }
 
-/** The spot price of a symbol in US dollars at an instant: a pure function. */
+/** The spot price of a symbol in US dollars at an instant, as a pure function. */
 export function worldPrice(seed: number, symbol: AssetSymbol, timeMs: number): number {
   const block = Math.floor(timeMs / BLOCK_MS)
   const read = createPathReader(seed, symbol)

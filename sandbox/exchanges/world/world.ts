@@ -20,7 +20,7 @@ export type World = ReturnType<typeof createWorld>
 interface WorldOptions {
   readonly seed: number
   readonly tradesPerSecond: number
-  /** Spot and futures: a fill of size 0 after every so many trades. */
+  /** For spot and futures: a fill of size 0 after this many trades. */
   readonly emptyFillEvery?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Which transactions of a merge set become part of the state, and what that changes. */
+/** Which transactions of a merge set are accepted, and what that changes. */
 import { type Block, isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
 import type { UtxoChange, UtxoSet } from './utxo-set.ts'
 
@@ -6,7 +6,7 @@ export interface AcceptedTx {
   tx: Tx
   /** The block whose copy of the transaction was accepted. */
   blockHash: string
-  /** What its inputs spent, in their order. */
+  /** The outputs that its inputs spent, in order. */
   spent: UtxoEntry[]
 }
 
@@ -20,9 +20,9 @@ export interface Acceptance {
 export const emptyAcceptance = (): Acceptance => ({ transactions: [], log: [], fees: new Map() })
 
 /**
- * Accepts a merge set on the state of its selected parent, and leaves the state changed. First come, first
- * served: a transaction whose inputs are gone (a rival or a copy of it came before) is not accepted. Of the
- * coinbase transactions only that of the selected parent counts.
+ * Accepts a merge set on the state of its selected parent and changes that state. First come, first served: a
+ * transaction whose inputs are gone (because a rival or a copy came before) is not accepted. Of the coinbase
+ * transactions, only that of the selected parent counts.
  */
 export function acceptMergeSet(
   records: ReadonlyMap<string, { readonly block: Block }>,

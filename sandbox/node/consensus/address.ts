@@ -71,7 +71,7 @@ export function encodeAddress(prefix: AddressPrefix, version: number, payload: U
 
 type Decoded =
   | { ok: true; prefix: AddressPrefix; version: number; payload: Uint8Array }
-  /** `panics`: what makes the real node end its process instead of answering. */
+  /** `panics`: the input makes the real node crash instead of answering. */
   | { ok: false; panics: boolean }
 
 export function decodeAddress(text: string): Decoded {

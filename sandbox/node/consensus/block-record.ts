@@ -1,6 +1,6 @@
 /**
- * A block with its place in the DAG. Ten minutes of blocks as objects would take most of the process's memory, so
- * what an old block carries is kept packed and unpacked on demand.
+ * A block with its place in the DAG. Ten minutes of blocks as objects would take most of the process's memory, so the
+ * content of an old block is kept packed and unpacked on demand.
  */
 import { deserialize, serialize } from 'node:v8'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
@@ -10,12 +10,12 @@ import type { Block } from './model.ts'
 
 interface RecordLinks {
   hash: string
-  /** Order of arrival: a parent's is always smaller. */
+  /** Order of arrival; a parent's is always smaller. */
   seq: number
   daaScore: bigint
   parents: string[]
   selectedParent: string | undefined
-  /** Merge set, selected parent first, then by blue work. */
+  /** Merge set: the selected parent first, then by blue work. */
   blues: string[]
   reds: string[]
   children: string[]
@@ -23,11 +23,13 @@ interface RecordLinks {
 
 interface RecordContent {
   block: Block
-  /** Set while or after the block was on the selected chain. */
+  /** Set once the block has been on the selected chain. */
   acceptance: Acceptance | undefined
 }
 
-/** Blocks that became old together, as one compressed piece: alone each would take three times the room. */
+/**
+ * Blocks that became old together, compressed as one piece, because separately they would take three times the space.
+ */
 interface PackedBlocks {
   readonly bytes: Uint8Array
 }
@@ -37,7 +39,7 @@ interface PackedContent {
   readonly index: number
 }
 
-/** As it is written to disk and sent to other processes. */
+/** The form that is written to disk and sent to other processes. */
 export interface SavedRecord extends RecordLinks {
   content: RecordContent | PackedContent
 }
@@ -103,7 +105,7 @@ export class BlockRecord implements RecordLinks {
   static pack(records: readonly BlockRecord[]): void {
     const contents = records.map(({ block, acceptance, daaScore }) => ({
       block,
-      // Without the log of changes, which follows from the transactions.
+      // Without the log of changes, which can be derived from the transactions.
       accepted: acceptance && { transactions: acceptance.transactions, fees: acceptance.fees },
       daaScore,
     }))
@@ -124,7 +126,7 @@ function unpack({ bytes }: PackedBlocks): RecordContent[] {
   })
 }
 
-/** A copy: what the compressor returns is a window on a larger piece of memory. */
+/** Copies the result, because the compressor returns a slice of a larger buffer. */
 export function compress(value: unknown): Buffer {
   return Buffer.from(deflateRawSync(serialize(value)))
 }

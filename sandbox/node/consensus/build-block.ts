@@ -1,4 +1,4 @@
-/** How a block is built from its parents, and how a submitted one is checked. */
+/** Builds a block from its parents, and validates a submitted one. */
 import { ByteWriter, fromHex, toHex } from './bytes.ts'
 import type { Ghostdag } from './ghostdag.ts'
 import { blockOf, hashMerkleRoot, merkleRoot } from './hashing.ts'
@@ -56,7 +56,7 @@ function readCoinbase(tx: Tx | undefined): MinerData | undefined {
   return { subsidy: bytes.readBigUInt64LE(8), script: version + toHex(bytes.subarray(19, 19 + length)) }
 }
 
-/** Every blue block of the merge set is paid to its miner; what red ones earned goes to the merging miner. */
+/** Every blue block of the merge set pays its miner; the rewards of red blocks go to the merging miner. */
 function rewards(
   ledger: Ledger,
   data: Ghostdag,
@@ -111,7 +111,7 @@ export function buildBlock(ledger: Ledger, parts: BlockParts): Block {
   )
 }
 
-/** Proof of work is not asked for; everything else of a submitted block must be right. */
+/** Proof of work is not checked; everything else in a submitted block must be right. */
 export function isValidBlock(ledger: Ledger, block: Block): boolean {
   const { header, transactions } = block
   const parents = header.parentsByLevel[0] ?? []
@@ -135,7 +135,9 @@ export function isValidBlock(ledger: Ledger, block: Block): boolean {
   )
 }
 
-/** In the block's own context: what the chain accepted after its parents does not make it wrong. */
+/**
+ * Validates in the block's own context: transactions that the chain accepted after its parents do not make it invalid.
+ */
 function areValidTransactions(ledger: Ledger, data: Ghostdag, transactions: readonly Tx[]): boolean {
   const view = {
     daaScore: data.daaScore,

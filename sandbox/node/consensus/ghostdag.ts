@@ -1,7 +1,7 @@
 /**
- * Order of the DAG. A block's selected parent is the parent with the most blue work; its merge set is what its
- * past has and the selected parent's past has not. Simplified colouring: a merged block is red when its blue
- * score lies more than K behind the selected parent (it was mined without seeing the others for too long).
+ * Orders the DAG. A block's selected parent is the parent with the most blue work. Its merge set is everything in its
+ * past that is not in the selected parent's past. Colouring is simplified: a merged block is red if its blue score lies
+ * more than K behind the selected parent, because it was mined without seeing the others for too long.
  */
 import type { BlockRecord } from './block-record.ts'
 
@@ -34,8 +34,8 @@ export function heaviest(records: Records, hashes: Iterable<string>): BlockRecor
 }
 
 /**
- * Walks back from all parents at once, latest arrival first, and marks what the selected parent reaches: by the
- * time a block is visited all its descendants were, so its mark is final.
+ * Walks back from all parents at once, latest arrival first, and marks what the selected parent reaches. When a block
+ * is visited, all its descendants have been visited, so its mark is final.
  */
 function mergeSet(records: Records, selected: BlockRecord, parents: readonly string[]): BlockRecord[] {
   const open = new Map<string, { record: BlockRecord; inPast: boolean }>()

@@ -14,7 +14,7 @@ import {
 
 type Hash = (data: Uint8Array) => Uint8Array
 
-/** Hashes of one domain: the state after its key is kept, which is a third of the work for what is hashed here. */
+/** Hashes of one domain. Keeping the state after its key saves a third of the work for the inputs hashed here. */
 export function domainHash(domain: string): Hash {
   const keyed = blake2b.create({ dkLen: 32, key: Buffer.from(domain, 'ascii') })
   return (data) => keyed.clone().update(data).digest()
@@ -44,7 +44,7 @@ function keyedBlake3(key: Uint8Array, data: Uint8Array): Uint8Array {
   return blake3(data, { key })
 }
 
-/** Which parts of a transaction enter an encoding: ids leave out signatures and mass, v1 ids also the payload. */
+/** Which parts of a transaction are encoded: ids leave out signatures and mass, v1 ids also the payload. */
 interface Parts {
   signatures: boolean
   mass: boolean
@@ -73,7 +73,7 @@ function encode(tx: TxBody, parts: Parts): Uint8Array {
   return out.done()
 }
 
-/** value, script version and script; v1 adds the covenant. Also the form that a signature commits to. */
+/** Writes value, script version and script; v1 adds the covenant. Signatures commit to the same form. */
 export function writeOutput(out: ByteWriter, output: TxOutput, txVersion: number): void {
   out.u64(output.value)
   writeScriptPublicKey(out, output.scriptPublicKey)
@@ -99,7 +99,7 @@ export function transactionHash(tx: TxBody): string {
   return toHex(hashTransaction(encode(tx, { signatures: true, mass: true, payload: true })))
 }
 
-/** Header hash; `hash` itself is not part of it. */
+/** Header hash; the `hash` member itself is not included. */
 export function headerHash(header: Omit<Header, 'hash'>): string {
   const out = new ByteWriter().u16(header.version).u64(header.parentsByLevel.length)
   for (const level of header.parentsByLevel) {
@@ -131,7 +131,7 @@ export function hashMerkleRoot(transactions: readonly Tx[]): string {
   return merkleRoot(transactions.map((tx) => tx.hash))
 }
 
-/** The id of a covenant born in a transaction: its authorising outpoint and every output it authorises. */
+/** The id of a covenant created in a transaction: its authorising outpoint and every output that it authorises. */
 export function genesisCovenantId(
   outpoint: Outpoint,
   outputs: readonly { index: number; output: TxOutput }[],

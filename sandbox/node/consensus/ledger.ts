@@ -1,9 +1,9 @@
 /**
- * The consensus state of one node as a pure state machine: blocks go in, what changed comes out. No clock, no
- * sockets, no randomness: two ledgers fed the same blocks in the same order are equal.
+ * The consensus state of one node as a pure state machine: blocks go in, changes come out. It uses no clock, no
+ * sockets and no randomness, so two ledgers that get the same blocks in the same order are equal.
  *
- *   block ─▶ ghostdag ─▶ sink = heaviest tip ─▶ take back the virtual and the left chain blocks
- *                                            ─▶ put on the new chain blocks ─▶ put on the virtual again
+ *   block ─▶ ghostdag ─▶ sink = heaviest tip ─▶ undo the virtual and the abandoned chain blocks
+ *                                            ─▶ apply the new chain blocks ─▶ apply the virtual again
  *
  * A chain block accepts the transactions of its merge set; the virtual is the block that would come next.
  */
@@ -15,7 +15,7 @@ import type { Block, UtxoEntry } from './model.ts'
 import { type UtxoDifference, UtxoSet } from './utxo-set.ts'
 
 export interface LedgerRules {
-  /** DAA score distance that a coinbase output must age. */
+  /** The DAA score distance after which a coinbase output may be spent. */
   coinbaseMaturity: number
   ghostdagK: number
   /** Blocks kept before the sink; older ones are pruned. */
@@ -50,10 +50,10 @@ export interface LedgerSnapshot {
 }
 
 const MAX_PARENTS = 16
-/** Pruning works in steps, so that its cost is spread; where few blocks are kept, in small ones. */
+/** Pruning works in steps to spread its cost; the steps are smaller if few blocks are kept. */
 const PRUNE_SLACK = 256
 const PRUNE_SLACK_SHARE = 0.25
-/** The newest blocks, which consensus and followers look at all the time, stay unpacked. */
+/** The newest blocks, which consensus and followers read all the time, stay unpacked. */
 const UNPACKED_BLOCKS = 512
 const PACKED_TOGETHER = 64
 
@@ -70,7 +70,7 @@ export class Ledger {
   #pruningPoint: string
   #virtual: Virtual
 
-  /** Starts from a block whose past is unknown and the unspent outputs at that point. */
+  /** Starts from a block whose past is unknown and from the unspent outputs at that point. */
   constructor(
     rules: LedgerRules,
     start: { block: Block; utxos: Iterable<[string, UtxoEntry]> } | LedgerSnapshot,
@@ -121,7 +121,7 @@ export class Ledger {
     return this.#records.size
   }
 
-  /** The selected chain that is kept, oldest first. */
+  /** The retained part of the selected chain, oldest first. */
   get chain(): readonly string[] {
     return this.#chain
   }
@@ -144,17 +144,17 @@ export class Ledger {
     return index === undefined ? -1 : index - this.#chainOffset
   }
 
-  /** The chain block that merged a block, if it is merged yet. */
+  /** The chain block that merged a block, if it is merged already. */
   mergedBy(hash: string): string | undefined {
     return this.#mergedBy.get(hash)
   }
 
-  /** What a block with these parents would be and accept. Leaves the ledger as it was. */
+  /** What a block with these parents would be and accept. Does not change the ledger. */
   preview(parents: readonly string[]): { ghostdag: Ghostdag; acceptance: Acceptance } {
     return this.inContext(parents, (context) => context)
   }
 
-  /** The same, looked at while the unspent outputs are those that such a block sees. */
+  /** Like `preview`, but calls `look` while the unspent outputs are those that such a block sees. */
   inContext<T>(
     parents: readonly string[],
     look: (context: { ghostdag: Ghostdag; acceptance: Acceptance }) => T,
@@ -175,7 +175,7 @@ export class Ledger {
     return seen
   }
 
-  /** Undefined for a block that is known already; throws where a parent is missing. */
+  /** Returns undefined for a block that is already known; throws if a parent is missing. */
   apply(block: Block): LedgerUpdate | undefined {
     const { hash, parentsByLevel } = block.header
     if (this.#records.has(hash)) return undefined
@@ -319,8 +319,8 @@ export class Ledger {
   }
 
   /**
-   * The highest position in the chain, at most the given one, above which no chain block merges what came before it: a node
-   * has the whole merge set of every chain block that it keeps, since it keeps the anticone of its pruning point.
+   * The highest position in the chain, at most `highest`, above which no chain block merges anything older. A node has
+   * the whole merge set of every chain block that it keeps, because it keeps the anticone of its pruning point.
    */
   #wholeFrom(highest: number): number {
     let oldestMerged = Number.POSITIVE_INFINITY

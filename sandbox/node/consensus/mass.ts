@@ -1,8 +1,8 @@
-/** The three masses of a transaction and what follows from them: limits, fees, fee rates. */
+/** The three masses of a transaction and what is derived from them: limits, fees and fee rates. */
 import { isCoinbase, type TxBody } from './model.ts'
 
 export const BLOCK_MASS_LIMIT = { compute: 500_000n, storage: 500_000n, transient: 1_000_000n } as const
-/** Sompi per gram below which nothing is relayed. */
+/** The fee rate in sompi per gram below which nothing is relayed. */
 export const MINIMUM_FEERATE = 100n
 const STORAGE_MASS_PARAMETER = 1_000_000_000_000n
 
@@ -35,13 +35,13 @@ export function transientMass(tx: TxBody): number {
   return isCoinbase(tx) ? 0 : 4 * estimatedSize(tx)
 }
 
-/** How many storage units an output takes: one for every begun 100 bytes of its database row. */
+/** How many storage units an output takes: one for every started 100 bytes of its database row. */
 function plurality(scriptPublicKey: string, hasCovenant: boolean): bigint {
   const bytes = 63 + (scriptPublicKey.length - 4) / 2 + (hasCovenant ? 32 : 0)
   return BigInt(Math.ceil(bytes / 100))
 }
 
-/** KIP-9: cost of creating many small outputs; undefined where an output of zero makes it incomputable. */
+/** KIP-9: the cost of creating many small outputs; undefined if an output of zero makes it incomputable. */
 export function storageMass(tx: TxBody, spent: readonly SpentAmount[]): bigint | undefined {
   if (isCoinbase(tx)) return 0n
   const outs = tx.outputs.map((output) => ({
@@ -66,7 +66,7 @@ export function storageMass(tx: TxBody, spent: readonly SpentAmount[]): bigint |
   return outCost > inCost ? outCost - inCost : 0n
 }
 
-/** The mass that fee rates are measured on: every dimension scaled to its share of a block. */
+/** The mass on which fee rates are based: every dimension scaled to its share of a block. */
 export function normalizedMass(tx: TxBody, storage: bigint): bigint {
   const compute = BigInt(computeMass(tx))
   const transient = BigInt(transientMass(tx)) / 2n

@@ -1,6 +1,6 @@
 /**
- * What the simulated chain is made of. Hashes, scripts and payloads are lower-case hex (the form of the wire),
- * amounts and scores that are u64 on the wire are bigint.
+ * The data model of the simulated chain. Hashes, scripts and payloads are lower-case hex, as on the wire; amounts and
+ * scores that are u64 on the wire are bigint.
  */
 export interface Outpoint {
   transactionId: string
@@ -24,7 +24,7 @@ interface Covenant {
 
 export interface TxOutput {
   value: bigint
-  /** Four hex digits of version (big-endian) and the script, as on the wire. */
+  /** Four hex digits of version (big-endian), then the script, as on the wire. */
   scriptPublicKey: string
   covenant: Covenant | null
 }

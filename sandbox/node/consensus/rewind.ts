@@ -1,4 +1,4 @@
-/** A ledger as it was some time ago, for a node that lags: the later blocks are handed back, in their order. */
+/** A ledger as it was some time ago, for a node that lags. The later blocks are returned in order. */
 import { Ledger } from './ledger.ts'
 import type { Block } from './model.ts'
 import { UtxoSet } from './utxo-set.ts'

@@ -1,6 +1,6 @@
 /**
- * The unspent outputs, indexed by script. Every change goes through a log, so that a chain block can be taken
- * back and put on again, and through a watch, which gives the net difference of a whole virtual update.
+ * The unspent outputs, indexed by script. Every change goes through a log, so that a chain block can be undone and
+ * applied again, and through a watch, which yields the net difference of a whole virtual update.
  */
 import type { UtxoEntry } from './model.ts'
 
@@ -61,7 +61,7 @@ export class UtxoSet {
     }
   }
 
-  /** Starts to watch; the returned function ends it and returns what changed in between. */
+  /** Starts watching; the returned function ends it and returns what changed in between. */
   watch(): () => UtxoDifference {
     const before = new Map<string, UtxoEntry | undefined>()
     this.#watch = before

@@ -1,4 +1,4 @@
-/** Consensus rules of a transaction; a refusal carries the node's own text. */
+/** Consensus rules for a transaction. A refusal carries the node's original text. */
 
 import { verifyScripts } from '../script/engine.ts'
 import { ScriptError } from '../script/stack.ts'
@@ -68,7 +68,7 @@ export function checkInIsolation(tx: TxBody): void {
   })
 }
 
-/** User lanes (four bytes of name, then zeros) and gas belong to version 1. */
+/** User lanes (four bytes of name, then zeros) and gas require version 1. */
 function checkLane(tx: TxBody): void {
   const isSystem = tx.subnetworkId.endsWith('00'.repeat(19))
   if (tx.gas > 0n && tx.version < 1) {
@@ -89,7 +89,10 @@ interface PointOfView {
   coinbaseMaturity: number
 }
 
-/** The fee and the storage mass of a valid transaction; `minimumFeerate`: what a replacement must exceed. */
+/**
+ * Returns the fee and the storage mass of a valid transaction. `checkFee` may refuse, for example a replacement that
+ * pays too little.
+ */
 export function checkInContext(
   tx: Tx,
   spent: readonly UtxoEntry[],
@@ -137,7 +140,7 @@ function checkSequence(tx: Tx, spent: readonly UtxoEntry[], view: PointOfView): 
   tx.inputs.forEach((input, i) => {
     if ((input.sequence & SEQUENCE_DISABLED) !== 0n) return
     const relative = input.sequence & 0xffffffffn
-    // The score of an output that waits in the mempool is the highest u64, which reads as -1 when signed.
+    // The score of an output in the mempool is the highest u64, which is -1 as a signed number.
     const score = spent[i]?.blockDaaScore ?? 0n
     const since = score === UNACCEPTED_DAA_SCORE ? -1n : score
     const locked = since + relative - 1n >= view.daaScore
@@ -145,7 +148,10 @@ function checkSequence(tx: Tx, spent: readonly UtxoEntry[], view: PointOfView): 
   })
 }
 
-/** Every covenant output continues the covenant of its authorising input or is born by the id formula. */
+/**
+ * Every covenant output either continues the covenant of its authorising input or has the id that the genesis formula
+ * gives.
+ */
 function checkCovenants(tx: Tx, spent: readonly UtxoEntry[]): void {
   const born = new Map<string, { index: number; output: Tx['outputs'][number] }[]>()
   tx.outputs.forEach((output, index) => {

@@ -1,4 +1,4 @@
-/** Questions about a ledger's DAG that clients page through. */
+/** Queries about a ledger's DAG that clients page through. */
 import type { BlockRecord } from './block-record.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -7,7 +7,7 @@ interface ChainPath {
   added: string[]
 }
 
-/** From a block to the sink: what a follower who stands on it must take back, then what comes. */
+/** The path from a block to the sink: what a follower at that block must undo, then what it must add. */
 export function chainPath(ledger: Ledger, low: string): ChainPath | undefined {
   const removed: string[] = []
   let at: string | undefined = low
@@ -22,8 +22,8 @@ export function chainPath(ledger: Ledger, low: string): ChainPath | undefined {
 const mergeSetOf = (record: BlockRecord) => [...record.blues, ...record.reds]
 
 /**
- * Blocks in the past of the sink but not of `low`, in the order of the chain, whole merge sets at a time. Where `low` has
- * left the chain, they begin after the last chain block in its own past, as on the real node.
+ * Blocks in the past of the sink but not of `low`, in the order of the chain, in whole merge sets. If `low` has left
+ * the chain, they begin after the last chain block in its own past, as on the real node.
  */
 export function hashesBetween(
   ledger: Ledger,
@@ -39,7 +39,7 @@ export function hashesBetween(
   for (const hash of ledger.chain.slice(position + 1)) {
     const record = ledger.record(hash)
     if (record === undefined) continue
-    // The first blocks that are kept merge some that are not.
+    // The first retained blocks merge some that are no longer retained.
     const merged = mergeSetOf(record).filter(
       (found) =>
         found !== record.selectedParent &&
@@ -56,7 +56,9 @@ export function hashesBetween(
 /** Late blocks reach this far below the chain block that they are compared with. */
 const PAST_DEPTH = 64
 
-/** The near past of a block that is off the chain: enough to leave it out of the merge sets after the common block. */
+/**
+ * The recent past of a block that is off the chain: enough to leave it out of the merge sets after the common block.
+ */
 function pastOf(ledger: Ledger, low: string, position: number): Set<string> {
   const floor = ledger.record(ledger.chain[Math.max(0, position - PAST_DEPTH)] ?? '')?.seq ?? 0
   const seen = new Set<string>()
@@ -70,7 +72,7 @@ function pastOf(ledger: Ledger, low: string, position: number): Set<string> {
   return seen
 }
 
-/** Blocks that neither are in the sink's past nor have it in theirs. */
+/** Blocks that are neither in the sink's past nor have the sink in theirs. */
 export function sinkAnticone(ledger: Ledger): string[] {
   const { blues, reds, selectedParent } = ledger.virtual
   return [...blues, ...reds].filter((hash) => hash !== selectedParent)

@@ -1,4 +1,4 @@
-/** Methods about addresses, fees, the mempool, and submission of transactions and blocks. */
+/** Methods about addresses, fees and the mempool, and for submitting transactions and blocks. */
 import { decodeAddress, scriptOfAddress } from '../consensus/address.ts'
 import { buildBlock } from '../consensus/build-block.ts'
 import { toHex } from '../consensus/bytes.ts'
@@ -33,7 +33,7 @@ import { wireRawHeader } from './wire.ts'
 const NO_UTXO_INDEX = 'Method unavailable. Run the node with the --utxoindex argument.'
 const MAX_COINBASE_PAYLOAD = 204
 
-/** An address with a right checksum and a wrong length ends the real node's process. */
+/** An address with a valid checksum and a wrong length crashes the real node. */
 function address(value: Json): { text: string; script: string; prefix: string } {
   const found = text(value)
   const decoded = decodeAddress(found)
@@ -54,7 +54,7 @@ const balanceOf = (view: NodeView, script: string) => {
   return { sum, known: owned.size > 0 }
 }
 
-/** Which pools a query looks into; one combination of the two flags makes no sense. */
+/** Which pools a query covers; one combination of the two flags makes no sense. */
 function pools(params: Record<string, unknown>): { pool: boolean; orphans: boolean } {
   const orphans = boolean(params.includeOrphanPool)
   const filter = boolean(params.filterTransactionPool)

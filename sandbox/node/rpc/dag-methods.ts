@@ -14,7 +14,7 @@ import { acceptedTransactionV2, optionalHeader, verbosityLevel } from './wire-v2
 const MERGE_SET_LIMIT = 248
 const MAX_U64 = 0xffffffffffffffffn
 const MAX_SAFE_WINDOW = 10_000
-/** Merged blocks that one answer about the chain may cover. */
+/** Maximum number of merged blocks that one answer about the chain covers. */
 const CHAIN_BATCH = MERGE_SET_LIMIT * 10
 const TRANSITIONAL = 'consensus is currently in a transitional ibd state'
 
@@ -28,7 +28,7 @@ function known(view: NodeView, wanted: string): BlockRecord {
   return record
 }
 
-/** The path from a block to the sink, cut to a batch and to what is buried deep enough. */
+/** The path from a block to the sink, limited to a batch and to blocks that are deep enough. */
 function batch(view: NodeView, low: string, minConfirmations: bigint, bounded: boolean) {
   const { ledger } = view
   known(view, low)
@@ -153,7 +153,7 @@ function blocks(view: NodeView, params: Record<string, unknown>) {
   if (!withBlocks && withTransactions) {
     throw new RpcError('If includeTransactions is set, then includeBlockVerboseData must be set as well.')
   }
-  // Without a hash the node starts at genesis, which a pruned one no longer has.
+  // Without a hash the node starts at the genesis, which a pruned node no longer has.
   if (low === undefined) throw new RpcError(`cannot find header ${'00'.repeat(32)}`)
   known(view, low)
   const between = hashesBetween(ledger, low, MERGE_SET_LIMIT + 1)
@@ -193,7 +193,7 @@ function rewardInfo(view: NodeView, wanted: string) {
   return { header, blockColor: 'blue', confirmationCount, mergingChainBlockHash, rewardAmount: u64(reward) }
 }
 
-/** The shape and the refusals of the real answer; the proof itself commits to nothing but its inputs. */
+/** The form and the refusals of the real answer; the proof itself commits only to its inputs. */
 function laneProof(view: NodeView, blockHash: string, laneKey: string) {
   const record = known(view, blockHash)
   if (!view.ledger.isChainBlock(blockHash)) {

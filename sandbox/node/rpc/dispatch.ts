@@ -1,4 +1,4 @@
-/** From a text frame to its answer. A frame that the node's parser refuses drops the connection. */
+/** Turns a text frame into its answer. A frame that the node's parser refuses ends the connection. */
 import { coinMethods } from './coin-methods.ts'
 import { dagMethods } from './dag-methods.ts'
 import type { RpcError } from './errors.ts'
@@ -9,7 +9,7 @@ import type { Methods } from './view.ts'
 
 export const METHODS: Methods = { ...infoMethods, ...dagMethods, ...coinMethods }
 
-/** In the node's list of operations but not served over this protocol. */
+/** In the node's list of operations, but not served over this protocol. */
 const UNSERVED =
   /^(noOp|connect|disconnect|notify[A-Z]\w*|(blockAdded|virtualChainChanged|finalityConflict|finalityConflictResolved|utxosChanged|sinkBlueScoreChanged|virtualDaaScoreChanged|pruningPointUtxoSetOverride|newBlockTemplate)Notification)$/
 const NOTIFY =
@@ -22,7 +22,7 @@ export interface Request {
   params: unknown
 }
 
-/** Undefined where the connection is to be dropped. */
+/** Undefined if the connection is to be closed. */
 export function readRequest(frame: string): Request | undefined {
   let message: unknown
   try {
@@ -45,7 +45,7 @@ function isKnown(method: string): boolean {
 }
 
 export function readParams(params: unknown): JsonObject {
-  // Members may also come in a list, in their order; only the empty one is understood here.
+  // The real node also accepts members as an ordered list; only the empty list is supported here.
   if (Array.isArray(params) && params.length === 0) return {}
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw malformed()
   return params as JsonObject

@@ -1,8 +1,8 @@
-/** A refusal: the text is all that the wire carries (its code is always 0). */
+/** A refusal. The wire carries only the text, because its code is always 0. */
 export class RpcError extends Error {}
 
 /**
- * An input on which the real node's process ends (a panic in its deserialiser). The simulator answers as that
- * node does: its process is gone.
+ * An input that crashes the real node (a panic in its deserialiser). The simulator behaves like that node: its process
+ * ends.
  */
 export class NodePanic extends Error {}

@@ -16,7 +16,9 @@ const skip = existsSync(folder) ? false : 'fixtures are not here'
 
 type Json = unknown
 
-/** Differences in members and types; a null on either side says nothing, and lists are compared by their first item. */
+/**
+ * Differences in members and types. A null on either side matches anything, and lists are compared by their first item.
+ */
 function differences(ours: Json, theirs: Json, path: string): string[] {
   if (ours === null || theirs === null || ours === undefined)
     return ours === undefined ? [`${path} is missing`] : []
@@ -77,7 +79,7 @@ test('every recorded method is answered with the recorded members and types', { 
     payAddress: node.wallets()[0]?.address,
     transactionId: waiting?.verboseData.transactionId,
   }
-  /** Their answer cannot be had with the sample's request: it is checked elsewhere. */
+  /** The sample's request cannot produce their answers here, so they are checked elsewhere. */
   const elsewhere = new Set(['submitTransaction', 'submitTransactionReplacement'])
   const found: string[] = []
   let compared = 0

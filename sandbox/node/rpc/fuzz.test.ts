@@ -1,4 +1,4 @@
-/** Whatever a client sends, the simulator answers as a node: it never fails by itself. */
+/** Whatever a client sends, the simulator answers like a node and never fails by itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type PlainClient, plainClient, stringify } from '../../../test/fakes/plain-node-client.ts'
@@ -99,7 +99,7 @@ test(`random and half-right requests (seed ${SEED}) get an answer or a dropped c
   assert.ok(answered > SIZE)
 })
 
-/** The ping behind the request was answered, or the connection is gone. */
+/** Waits until the ping after the request was answered or the connection is gone. */
 async function settled(client: PlainClient, before: number): Promise<void> {
   const isDone = () =>
     client.frames

@@ -14,7 +14,7 @@ const refuse = (text: string) => () => {
   throw new RpcError(text)
 }
 
-/** Fields are read first, as the node does: a malformed request differs from a refused one. */
+/** Reads the fields first, as the node does, because a malformed request is answered differently from a refused one. */
 const refuseAfter =
   (read: (params: Record<string, unknown>) => void) => (_: NodeView, params: Record<string, unknown>) => {
     read(params)

@@ -1,4 +1,4 @@
-/** The nine notifications and who gets which: subscriptions live with their socket. */
+/** The nine notifications and who gets them; subscriptions belong to their socket. */
 import { decodeAddress, scriptOfAddress } from '../consensus/address.ts'
 import type { LedgerUpdate } from '../consensus/ledger.ts'
 import type { UtxoDifference } from '../consensus/utxo-set.ts'
@@ -21,7 +21,7 @@ const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** What a node publishes; each socket then takes what it subscribed to. */
+/** What a node publishes; each socket takes what it has subscribed to. */
 export type NodeEvent =
   | { kind: 'update'; update: LedgerUpdate }
   | { kind: 'conflict'; hash: string }
@@ -31,7 +31,7 @@ export type NodeEvent =
 export class Subscriptions {
   readonly #scopes = new Set<Scope>()
   #withIds = false
-  /** Undefined while all addresses are wanted. */
+  /** Undefined if all addresses are subscribed. */
   #scripts: Set<string> | undefined = new Set()
 
   start(params: JsonObject): void {
@@ -63,7 +63,7 @@ export class Subscriptions {
     return this.#scopes.size === 0
   }
 
-  /** Frames for this socket, in the node's order. `shared` keeps texts that are the same for all. */
+  /** Frames for this socket, in the node's order. `shared` caches texts that are the same for all sockets. */
   frames(view: NodeView, event: NodeEvent, shared: Map<string, string>): string[] {
     const out: string[] = []
     const send = (scope: Scope, key: string, build: () => unknown) => {

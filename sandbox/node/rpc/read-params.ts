@@ -1,4 +1,4 @@
-/** Reads request members the way the node's types do: strict, without detail in the refusal. */
+/** Reads request members as the node's types do: strictly, and without details in the refusal. */
 import { isHex } from '../consensus/bytes.ts'
 import { RpcError } from './errors.ts'
 
@@ -27,7 +27,7 @@ export function text(value: Json): string {
   return value
 }
 
-/** Strings are refused, as are fractions and anything out of range. */
+/** Strings, fractions and values out of range are refused. */
 export function unsigned(value: Json, max = 0xffffffffffffffffn): bigint {
   if (typeof value !== 'bigint' && !(typeof value === 'number' && Number.isSafeInteger(value)))
     throw malformed()

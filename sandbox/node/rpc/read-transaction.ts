@@ -1,4 +1,4 @@
-/** An RpcTransaction from a request, with the node's rules on what may be absent. */
+/** Reads an RpcTransaction from a request, with the node's rules for which members may be absent. */
 import type { TxBody, TxInput, TxOutput } from '../consensus/model.ts'
 import { NodePanic, RpcError } from './errors.ts'
 import {
@@ -66,7 +66,7 @@ function readOutput(value: Json): TxOutput {
   }
 }
 
-/** Hex with the version in front, or `{version, script}`; the object form panics on wrong member types. */
+/** Hex with the version in front, or `{version, script}`. The object form panics on wrong member types. */
 function readScriptPublicKey(value: Json): string {
   if (typeof value === 'string') {
     const found = hex(value)

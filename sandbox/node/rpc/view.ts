@@ -1,4 +1,4 @@
-/** What the methods see of their node. */
+/** The part of a node that the methods see. */
 import type { Ledger } from '../consensus/ledger.ts'
 import type { Block, Tx } from '../consensus/model.ts'
 import type { Mempool, SubmitRules } from '../mempool.ts'
@@ -13,7 +13,7 @@ export interface NodeView {
   readonly network: NetworkId
   readonly isSynced: boolean
   readonly hasUtxoIndex: boolean
-  /** In the middle of a sync: whatever needs the whole state is refused. */
+  /** In the middle of a sync: everything that needs the whole state is refused. */
   readonly isTransitional: boolean
   readonly blocksPerSecond: number
   readonly blockMass: number

@@ -6,7 +6,7 @@ import { startSandboxNode } from '../run.ts'
 
 type Members = Record<string, unknown>
 
-/** What a real node gives at this level, by member: the others are there and null. */
+/** The members that a real node fills at each level; the others are present and null. */
 const GIVEN = {
   header: {
     None: 'hash',

@@ -1,4 +1,4 @@
-/** Accepted transactions with resolved inputs, at the four levels of detail. Left-out members are null. */
+/** Accepted transactions with resolved inputs, at the four levels of detail. Omitted members are null. */
 
 import type { AcceptedTx } from '../consensus/accept.ts'
 import { classify } from '../consensus/address.ts'
@@ -41,7 +41,7 @@ export function optionalHeader(header: Header, level: number) {
   }
 }
 
-/** Levels with the same parents together, each run with the number of levels up to its end. */
+/** Groups levels with the same parents; each group has the number of levels up to its end. */
 function runsOf(levels: readonly (readonly string[])[]): [number, readonly string[]][] {
   const runs: [number, readonly string[]][] = []
   for (const [at, parents] of levels.entries()) {
@@ -52,7 +52,7 @@ function runsOf(levels: readonly (readonly string[])[]): [number, readonly strin
   return runs
 }
 
-/** Some members come at every level: the node converts what it has resolved whole. */
+/** Some members are present at every level, because the node converts resolved inputs as a whole. */
 export function acceptedTransactionV2(
   wire: Wire,
   accepted: AcceptedTx,
@@ -115,7 +115,9 @@ function optionalOutput(wire: Wire, output: TxOutput, level: number) {
   }
 }
 
-/** The whole call fails for a script without an address: consensus allows one, though no mempool relays it. */
+/**
+ * The whole call fails for a script without an address. Consensus allows such a script, although no mempool relays it.
+ */
 function scriptOwner(wire: Wire, script: string, level: number) {
   const at = from(level)
   const address = at('Low', wire.addressOf(script))

@@ -1,4 +1,4 @@
-/** The node's objects as the wire has them: member names, order and types of its JSON. */
+/** The node's objects as on the wire: member names, order and types of its JSON. */
 import { Lru } from '../../../src/kit/lru.ts'
 import { type AddressPrefix, addressOfScript, classify } from '../consensus/address.ts'
 import type { BlockRecord } from '../consensus/block-record.ts'
@@ -33,7 +33,7 @@ export function createWire(prefix: AddressPrefix) {
       : { scriptPublicKeyType: classify(script), scriptPublicKeyAddress: address }
   }
 
-  /** `at`: the block that carries it, `mempool` for one that waits, or nothing for the bare form. */
+  /** `at` is the block that carries the transaction, `mempool` for a waiting one, or undefined for the bare form. */
   const transaction = (tx: Tx, at: Header | 'mempool' | undefined) => ({
     version: tx.version,
     inputs: tx.inputs.map((input) => ({
@@ -111,7 +111,7 @@ export function createWire(prefix: AddressPrefix) {
 
 export const blueWork = (work: bigint) => work.toString(16).padStart(48, '0')
 
-/** The header without its hash, as templates have it. */
+/** The header without its hash, as in templates. */
 export function wireRawHeader(header: Omit<Header, 'hash'>) {
   return {
     version: header.version,

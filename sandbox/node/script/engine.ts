@@ -1,7 +1,7 @@
 /**
- * Runs the scripts of an input as consensus does: signature script (pushes only), then the spent script, then
- * for pay-to-script-hash the revealed script. Errors carry the node's own texts. Left out: ZK precompiles,
- * sequencing commitments and a few rare operators; a script that reaches one is refused.
+ * Runs the scripts of an input as consensus does: the signature script (pushes only), then the spent script, then for
+ * pay-to-script-hash the revealed script. Errors carry the node's original texts. ZK precompiles, sequencing
+ * commitments and a few rare operators are not implemented; a script that reaches one is refused.
  */
 
 import { classify } from '../consensus/address.ts'

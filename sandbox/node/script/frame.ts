@@ -10,7 +10,7 @@ export interface Frame {
   readonly sighash: SigHasher
   stack: Uint8Array[]
   alt: Uint8Array[]
-  /** One item per open IF: whether its branch runs, or that an outer one does not. */
+  /** One item per open IF: whether its branch runs or is skipped, or `dead` if an outer branch does not run. */
   conditions: ('run' | 'skip' | 'dead')[]
   spendSigOps(count: number): void
   push(item: Uint8Array): void

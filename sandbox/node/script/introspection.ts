@@ -23,7 +23,7 @@ function output(f: Frame): TxOutput {
   return found
 }
 
-/** Reads `… start end` from the stack, then the bytes that `read` finds for what is below them. */
+/** Pops `start end`, then pushes that slice of the bytes that `read` returns for the items below. */
 const slicing =
   (read: (frame: Frame) => Uint8Array): Operator =>
   (f) => {

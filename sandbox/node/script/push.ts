@@ -1,4 +1,4 @@
-/** Reading and writing the pushes of a script. */
+/** Reads and writes the pushes of a script. */
 import { toHex } from '../consensus/bytes.ts'
 
 export interface Instruction {
@@ -7,7 +7,7 @@ export interface Instruction {
   data: Uint8Array | undefined
 }
 
-/** Undefined where a push runs over the end. */
+/** Undefined if a push runs past the end. */
 export function parseScript(script: Uint8Array): Instruction[] | undefined {
   const out: Instruction[] = []
   const view = Buffer.from(script.buffer, script.byteOffset, script.byteLength)

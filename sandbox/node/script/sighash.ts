@@ -1,4 +1,4 @@
-/** What a signature of an input commits to. One instance per transaction: shared parts are hashed once. */
+/** What the signature of an input commits to. One instance per transaction, so that shared parts are hashed once. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { ByteWriter } from '../consensus/bytes.ts'
 import { domainHash, writeOutput, writeScriptPublicKey } from '../consensus/hashing.ts'

@@ -1,8 +1,9 @@
 /**
- * BIP340 keys for the simulator's own wallets. Every coinbase output is swept some time, so a chain signs more than ten
- * times a second, and signing must be cheap: the key's even form is kept, the signature is not checked again, and the
- * nonce is deterministic and has only 32 bits, which makes its point a sum of four from a table. That would give a real
- * key away; these follow from the seed. Whatever comes from outside is verified for real (engine.ts).
+ * BIP340 keys for the simulator's own wallets. Every coinbase output is swept at some point, so a chain signs more than
+ * ten times a second, and signing must be cheap: the even form of the key is cached, the signature is not verified
+ * again, and the deterministic nonce has only 32 bits, so that its point is a sum of four table entries. Such a nonce
+ * would reveal a real key, but these keys are derived from the seed anyway. Everything from outside is verified in full
+ * (engine.ts).
  */
 import { hash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
@@ -22,7 +23,7 @@ const challengeHash = taggedHash('BIP0340/challenge')
 const toNumber = (bytes: Uint8Array) => BigInt(`0x${toHex(bytes)}`)
 const NONCE_BYTES = 4
 
-/** For each byte of a nonce, lowest first, the multiples of the generator that its values stand for. */
+/** For each byte of a nonce, lowest first, the multiples of the generator for its values. */
 let nonceTable: (typeof BASE)[][] | undefined
 
 function createNonceTable(): (typeof BASE)[][] {
@@ -35,7 +36,7 @@ function createNonceTable(): (typeof BASE)[][] {
   })
 }
 
-/** The nonce and its point; zero, which no signature may have, becomes one. */
+/** The nonce and its point. Zero, which no signature may have, becomes one. */
 function nonceOf(hash: Uint8Array): { nonce: bigint; point: typeof BASE } {
   nonceTable ??= createNonceTable()
   let nonce = 0n
@@ -50,7 +51,7 @@ function nonceOf(hash: Uint8Array): { nonce: bigint; point: typeof BASE } {
 
 const to32 = (value: bigint) => fromHex(value.toString(16).padStart(64, '0'))
 
-/** `d` and `secretBytes`: the even form of the secret. */
+/** `d` and `secretBytes` are the even form of the secret. */
 export function signingKey(secret: string) {
   const scalar = BigInt(`0x${secret}`)
   const { x, y } = BASE.multiplyUnsafe(scalar).toAffine()
@@ -59,7 +60,7 @@ export function signingKey(secret: string) {
   return { publicKey: toHex(px), d, secretBytes: to32(d), px }
 }
 
-/** Signatures of the inputs of a transaction: together, since the slowest part of one is done once for all. */
+/** Signs all inputs of a transaction together, because the slowest step can be done once for all. */
 export function signAll(inputs: readonly { key: SigningKey; message: Uint8Array }[]): Uint8Array[] {
   const nonces = inputs.map(({ key, message }) => nonceOf(nonceHash(key.secretBytes, key.px, message)))
   const inverses = secp256k1.Point.Fp.invertBatch(nonces.map(({ point }) => point.Z))

@@ -23,7 +23,7 @@ function quietly(check: () => boolean): boolean {
   }
 }
 
-/** An empty signature is a plain "no", as is a wrong one; a malformed one ends the script. */
+/** An empty or wrong signature yields false; a malformed one ends the script. */
 function check(f: Frame, key: Uint8Array, signatureAndType: Uint8Array, ecdsa: boolean): boolean {
   if (signatureAndType.length === 0) return false
   const type = signatureAndType.at(-1) ?? 0

@@ -1,4 +1,4 @@
-/** Items of the script stack: bytes that may stand for a number (sign and magnitude, little-endian). */
+/** Items of the script stack: bytes that may represent a number (sign and magnitude, little-endian). */
 export class ScriptError extends Error {}
 
 export function isTrue(item: Uint8Array): boolean {
@@ -22,7 +22,7 @@ export function toNumber(item: Uint8Array): bigint {
   return ((item.at(-1) ?? 0) & 0x80) !== 0 ? -value : value
 }
 
-/** The shortest encoding, or exactly `size` bytes where given. */
+/** The shortest encoding, or exactly `size` bytes if given. */
 export function fromNumber(value: bigint, size?: number): Uint8Array {
   const negative = value < 0n
   const bytes: number[] = []

@@ -1,12 +1,12 @@
-/** Rivals of payments, for a branch in which something else happened with the same money. */
+/** Double-spends of payments, for a branch in which the same money was spent differently. */
 import type { Ledger } from '../consensus/ledger.ts'
 import { outpointKey, type Tx, type UtxoEntry } from '../consensus/model.ts'
 import { sign, type Wallet } from './wallet.ts'
 
-/** Chain blocks that are searched for what a transaction spent. */
+/** How many chain blocks are searched for the outputs that a transaction spent. */
 const SEARCH_DEPTH = 2000
 
-/** Puts a rival in the place of the first plain payment of a user. `branch`: transactions by block. */
+/** Replaces the first plain payment of a user with a rival transaction. `branch` holds transactions by block. */
 export function undoOnePayment(ledger: Ledger, users: readonly Wallet[], branch: Tx[][]): void {
   for (const transactions of branch) {
     for (const [at, tx] of transactions.entries()) {
@@ -19,7 +19,7 @@ export function undoOnePayment(ledger: Ledger, users: readonly Wallet[], branch:
   }
 }
 
-/** The same inputs paid back to their owner; undefined where not all are his, by key alone. */
+/** Pays the same inputs back to their owner; undefined unless the owner's key alone can spend all of them. */
 function rivalOf(ledger: Ledger, tx: Tx, owner: Wallet): Tx | undefined {
   const spent = spentBy(ledger, tx.id)
   if (spent === undefined || spent.length === 0) return undefined

@@ -1,7 +1,7 @@
 /**
- * What the simulated users do. Every transaction spends outputs that exist, carries real signatures and would
- * pass the node's own checks. Outputs behind a script that this traffic made are remembered until spent, so
- * that a commit is followed by its reveal and a covenant by its continuation or burn.
+ * What the simulated users do. Every transaction spends existing outputs, carries real signatures and would pass the
+ * node's own checks. Outputs behind a script that this traffic created are remembered until they are spent, so that a
+ * commit is followed by its reveal, and a covenant by its continuation or burn.
  */
 import { payToScriptHash } from '../consensus/address.ts'
 import { toHex } from '../consensus/bytes.ts'
@@ -30,7 +30,7 @@ const TRAFFIC_KINDS = [
 ] as const
 export type TrafficKind = (typeof TRAFFIC_KINDS)[number]
 
-/** How often each kind is tried; one that has nothing to spend falls back to a transfer. */
+/** How often each kind is tried; a kind that has nothing to spend falls back to a transfer. */
 export const DEFAULT_MIX: Readonly<Record<TrafficKind, number>> = {
   transfer: 50,
   transfer_v1: 6,
@@ -49,7 +49,7 @@ export const DEFAULT_MIX: Readonly<Record<TrafficKind, number>> = {
 
 type ProgramKind = 'krc20' | 'covenant' | 'token' | 'contract'
 
-/** A script that this traffic paid to. */
+/** A script that this traffic has paid to. */
 export interface KnownProgram {
   kind: ProgramKind
   script: string
@@ -72,7 +72,7 @@ interface TrafficWorld {
   }
   mempool: Pick<Mempool, 'isSpent'>
   random: Random
-  /** Addresses of users are named in their transfers; text form by script. */
+  /** The text form of a script's address, for naming users in transfers. */
   addressOf(script: string): string
 }
 
@@ -105,7 +105,7 @@ export class Traffic {
     return this.#make(kind, world) ?? this.#make('transfer', world)
   }
 
-  /** Mature coinbase outputs are gathered, or the set of unspent outputs would grow with every block. */
+  /** Sweeps mature coinbase outputs; otherwise the set of unspent outputs would grow with every block. */
   sweep(world: TrafficWorld): Tx | undefined {
     for (const miner of this.#miners) {
       if (world.ledger.utxos.ofScript(miner.script).size < 2 * SWEEP_INPUTS) continue
@@ -226,7 +226,7 @@ export class Traffic {
     return pay({ ...rest, coins, outputs, change: from.script, feerate: this.#feerate(random) })
   }
 
-  /** Pays to a script; `asCovenant` gives birth to a covenant in that output. */
+  /** Pays to a script; with `asCovenant`, that output founds a covenant. */
   #fund(
     world: TrafficWorld,
     from: Wallet,
@@ -249,7 +249,7 @@ export class Traffic {
     return pay({ version: asCovenant ? 1 : 0, coins, outputs: [output], change: from.script, feerate })
   }
 
-  /** Reveals the oldest known script of a kind; `next` are the outputs that carry its covenant on. */
+  /** Reveals the oldest known script of a kind; `next` returns the outputs that continue its covenant. */
   #spend(
     world: TrafficWorld,
     kind: ProgramKind,
@@ -298,7 +298,7 @@ export class Traffic {
     const mature = ledger.virtual.daaScore - BigInt(ledger.rules.coinbaseMaturity)
     for (const [key, entry] of ledger.utxos.ofScript(owner.script)) {
       const isImmature = entry.isCoinbase && entry.blockDaaScore > mature
-      // Outputs come in the order of their blocks: what follows is immature too, and there is much of it.
+      // Outputs are in the order of their blocks, so all the following ones, of which there are many, are immature too.
       if (isImmature && options.coinbase) break
       if (isImmature || (options.coinbase && !entry.isCoinbase)) continue
       if (entry.covenantId !== null || mempool.isSpent(key)) continue

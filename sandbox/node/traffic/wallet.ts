@@ -1,4 +1,4 @@
-/** Keys of the simulated users, and how a transaction is put together, paid for and signed. */
+/** Keys of the simulated users, and how a transaction is assembled, paid for and signed. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { payToPublicKey } from '../consensus/address.ts'
 import { toHex } from '../consensus/bytes.ts'
@@ -36,7 +36,7 @@ export interface Coin {
   key: string
   entry: UtxoEntry
   owner: Wallet
-  /** `keys`: how many the program checks one signature against; one unless said. */
+  /** `keys` is the number of keys against which the program checks one signature; default 1. */
   reveal?: { program: string; entry?: 0 | 1; keys?: number }
 }
 
@@ -54,14 +54,14 @@ interface Draft {
   version: 0 | 1
   coins: readonly Coin[]
   outputs: readonly TxOutput[]
-  /** Where what is left goes; nothing is left behind for a fee beyond the wanted one. */
+  /** Receives everything that is left after the outputs and the wanted fee. */
   change: string
   feerate: number
   payload?: string
   subnetworkId?: string
 }
 
-/** Undefined where the coins do not pay for it. */
+/** Undefined if the coins do not cover it. */
 export function pay(draft: Draft): Tx | undefined {
   const { version, coins } = draft
   const total = coins.reduce((sum, coin) => sum + coin.entry.amount, 0n)

@@ -1,4 +1,4 @@
-/** The part of the contract interface that the simulated contracts implement. */
+/** The part of the contract ABI that the simulated contracts implement. */
 export const SELECTORS = {
   latestRoundData: '0xfeaf968c',
   getRoundData: '0x9a6fc8f5',

@@ -1,4 +1,4 @@
-/** The messages of the stream, computed from a market's life: pure functions of market and slot. */
+/** The messages of the stream, as pure functions of market and slot. */
 import type { LevelChange } from '../world/book-changes.ts'
 import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
@@ -55,7 +55,7 @@ export function tickerMessage(market: StrikeMarket, life: Life, slot: number) {
 const bids = new Int32Array(LEVELS)
 const asks = new Int32Array(LEVELS)
 
-/** Worst level first on each side's own scale. An empty side is left out. */
+/** Worst level first, in each side's own prices. An empty side is omitted. */
 export function snapshotMessage(
   market: StrikeMarket,
   life: Life,
@@ -84,14 +84,14 @@ interface Delta {
   readonly side: 'yes' | 'no'
 }
 
-/** A change of the yes book: its asks are bids for no. */
+/** A change of the yes book; its asks are bids for no. */
 export const deltaOf = ({ isBid, price, before, size }: LevelChange, useYesPrice: boolean): Delta => ({
   price: isBid || useYesPrice ? price : 1_000 - price,
   change: size - before,
   side: isBid ? 'yes' : 'no',
 })
 
-/** When a book changed, as its messages have it. */
+/** The time of a change, in the form that messages use. */
 interface Moment {
   readonly ts: string
   readonly ts_ms: number
@@ -99,7 +99,7 @@ interface Moment {
 
 export const momentOf = (timeMs: number): Moment => ({ ts: isoMicros(timeMs), ts_ms: timeMs })
 
-/** As JSON: most of what is sent. */
+/** As JSON text, because deltas are most of what is sent. */
 export const deltaText = (
   { ticker, id }: StrikeMarket,
   { price, change, side }: Delta,

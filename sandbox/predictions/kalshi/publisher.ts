@@ -1,7 +1,7 @@
 /**
- * What is sent to the clients of the stream. A subscription (sid) is one channel with its markets; its numbered frames
- * share one counter over all of them. Each market of a subscription remembers the slot that was last sent, so a book
- * that was frozen catches up with the difference.
+ * Sends the stream to its clients. A subscription (sid) is one channel with its markets; its numbered frames share one
+ * counter. Each market of a subscription remembers the last slot sent, so that a frozen book catches up with the
+ * difference.
  */
 import { createFrameFaults, type Deliver, type VenueFrame } from '../../server/frame-faults.ts'
 import type { VenueSocket } from '../../server/sockets.ts'
@@ -40,7 +40,7 @@ export interface Client {
   readonly publish: Deliver<VenueFrame>
 }
 
-/** A book that was silent for so many slots catches up in one step. */
+/** A book that was silent for this many slots catches up in one step. */
 const FAR_SLOTS = 600
 const CROSSING_SIZE = 7_700
 
@@ -86,7 +86,7 @@ export class Publisher {
     return subscription
   }
 
-  /** Puts a market on a subscription, with its first frame. */
+  /** Adds a market to a subscription and sends its first frame. */
   add(subscription: KalshiSubscription, market: StrikeMarket, wantsTicker: boolean): void {
     const life = this.#options.venue.world.lifeOfStrike(market)
     const slot = this.#presentSlot(market, life)
@@ -97,13 +97,13 @@ export class Publisher {
       send(subscription, 'ticker', market, tickerMessage(market, life, slot))
   }
 
-  /** The book as it was sent so far: the changes since then follow. */
+  /** Sends the book as sent so far; later changes follow. */
   sendSnapshot(subscription: KalshiSubscription, ticker: string): void {
     const sent = subscription.markets.get(ticker)
     if (sent !== undefined) this.#sendSnapshot(subscription, sent)
   }
 
-  /** Everything that happened up to a time. */
+  /** Publishes everything up to a time. */
   publish(toMs: number): void {
     for (const client of this.#clients)
       for (const subscription of client.subscriptions.values())
@@ -115,7 +115,7 @@ export class Publisher {
     return nowMs < market.event.closeMs ? slotAt(life, nowMs) : undefined
   }
 
-  /** Returns until when nothing happens in the market. */
+  /** Returns the time until which nothing happens in the market. */
   #publishMarket(subscription: KalshiSubscription, sent: SentMarket, toMs: number): number {
     const { market, life } = sent
     const target = slotAt(life, Math.min(toMs, market.event.closeMs - 1))
@@ -160,7 +160,7 @@ export class Publisher {
       }
     }
     const about = { channel: 'orderbook_delta', symbol: market.event.series.symbol }
-    // Without an ask a bid crosses nothing.
+    // A bid cannot cross if there is no ask.
     const price = life.ask(target)
     if (target > from && price <= 990 && this.#faults.hit('crossed-book', 'kalshi', about)) {
       const change = { price, change: CROSSING_SIZE, side: 'yes' } as const
@@ -182,7 +182,7 @@ export class Publisher {
     }
   }
 
-  /** Frames with a number: a lost one leaves a gap. */
+  /** Sends a numbered frame; losing one leaves a gap. */
   #sendNumbered(
     subscription: KalshiSubscription,
     type: string,
@@ -222,7 +222,7 @@ function send(subscription: KalshiSubscription, type: string, market: StrikeMark
   sendText(subscription, type, market, textOf(subscription, type, msg))
 }
 
-/** Another id of the same shape. */
+/** Another id of the same form. */
 const reversed = (id: string): string => id.replace(/^[0-9a-f]+/, (head) => [...head].reverse().join(''))
 
 function sendTicker(subscription: KalshiSubscription, sent: SentMarket, target: number): void {

@@ -1,6 +1,6 @@
 /**
- * The markets of one subscription, in the order in which they were added, and what was last sent of each. Hundreds are
- * looked at in every tick and few have anything to send, so the times until which they are quiet are in one array.
+ * The markets of one subscription, in the order in which they were added, and what was last sent for each. Every tick
+ * checks hundreds of them and few have anything to send, so the times until which they are quiet are in one array.
  */
 import type { BookChanges } from '../world/book-changes.ts'
 import type { Life } from '../world/life.ts'
@@ -9,9 +9,9 @@ import type { StrikeMarket } from '../world/strikes.ts'
 export interface SentMarket {
   readonly market: StrikeMarket
   readonly life: Life
-  /** The slot sent last. */
+  /** The last slot sent. */
   slot: number | undefined
-  /** Of a book that was sent; made when it is first needed. */
+  /** For a book that was sent; created on first use. */
   changes?: BookChanges
 }
 
@@ -46,14 +46,14 @@ export class SentMarkets {
     if (this.#byTicker.delete(ticker)) this.#listAgain()
   }
 
-  /** Serves each market that is not quiet; `serve` returns until when it is. */
+  /** Serves each market that is not quiet; `serve` returns the time until which it is. */
   serveDue(toMs: number, serve: (sent: SentMarket) => number): void {
     const quietUntilMs = this.#quietUntilMs
     for (let i = 0; i < quietUntilMs.length; i++)
       if (toMs >= (quietUntilMs[i] as number)) quietUntilMs[i] = serve(this.#list[i] as SentMarket)
   }
 
-  /** Whoever was quiet is asked once more, which changes nothing. */
+  /** Resets the quiet times; serving a quiet market once more changes nothing. */
   #listAgain(): void {
     this.#list = [...this.#byTicker.values()]
     this.#quietUntilMs = new Float64Array(this.#list.length)

@@ -1,4 +1,4 @@
-/** The account of the sandbox and the check of its signatures: RSA-PSS over time, method and path. */
+/** The account of the sandbox, and the check of its signatures: RSA-PSS over time, method and path. */
 import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -6,11 +6,11 @@ export interface KalshiAccount {
   readonly keyId: string
   /** PEM. */
   readonly publicKey: string
-  /** PEM; absent when the caller gave a public key. */
+  /** PEM; absent if the caller supplied a public key. */
   readonly privateKey?: string
 }
 
-/** Drawn once in a process: a pair takes as long as the rest of a venue's start. */
+/** Generated once per process, because a key pair takes as long as the rest of a venue's start. */
 let pair: { publicKey: string; privateKey: string } | undefined
 
 export function createAccount(keyId: string): KalshiAccount {
@@ -24,7 +24,7 @@ export function createAccount(keyId: string): KalshiAccount {
 
 export type Refusal = 'missing' | 'unknown key' | 'expired' | 'bad signature'
 
-/** undefined when the request is signed as it must be. The path is without host and query. */
+/** Returns undefined if the request is signed correctly. The path has neither host nor query. */
 export type SignatureCheck = (
   headers: IncomingHttpHeaders,
   method: string,

@@ -1,4 +1,4 @@
-/** The venue's stream: signed connections, and the commands a client may send. */
+/** The venue's stream: signed connections, and the commands that a client may send. */
 import { parseObject } from '../../server/json.ts'
 import { createSockets, type Session, type Sockets } from '../../server/sockets.ts'
 import { startTicks, type Ticks } from '../../server/ticks.ts'

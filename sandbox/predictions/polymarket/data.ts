@@ -17,7 +17,7 @@ import type { UpDown } from '../world/up-down.ts'
 import { seenFrom } from './leg-book.ts'
 import { counterpart, slotOf, viewOf } from './view.ts'
 
-/** Trades appear here after the block they were settled in. */
+/** Trades appear here only after the block in which they were settled. */
 const LAG_MS = 6_000
 const WINDOW_MS = 10_000
 const ALL_BUDGET = 800
@@ -162,7 +162,7 @@ function rowJson({ market, trade }: Row): Record<string, unknown> {
   }
 }
 
-/** The names of version 1. */
+/** The member names of version 1. */
 const camelCase = ({ token_id: asset, ...row }: Record<string, unknown>): Record<string, unknown> => ({
   ...Object.fromEntries(
     Object.entries(row).map(([key, value]) => [

@@ -19,11 +19,11 @@ import { eventJson, marketJson } from './gamma-market.ts'
 import { closedMsOf, counterpart, viewOf } from './view.ts'
 
 const DAY_MS = 86_400_000
-/** How far back the sandbox catalogue reaches; the venue has everything. */
+/** How far back the sandbox catalogue reaches; the real venue has everything. */
 const HISTORY_MS = 7 * DAY_MS
 /** Windows are listed within the day before they start. */
 const AHEAD_MS = DAY_MS
-/** No settlement takes longer, faults aside. */
+/** Without faults, no settlement takes longer. */
 const MAX_SETTLEMENT_MS = 3_600_000
 const MAX_LIMIT = 500
 const DEFAULT_LIMIT = 20
@@ -134,7 +134,9 @@ function namedMarkets(venue: PredictionVenue, query: URLSearchParams): UpDown[] 
   return [...new Set(named)].filter((market) => market !== undefined)
 }
 
-/** Without a series all but the many five-minute windows. Only windows that the filter can let through are made. */
+/**
+ * Without a series, all markets except the many five-minute windows. Only windows that can pass the filter are built.
+ */
 function listedMarkets(venue: PredictionVenue, series: string | null, filter: Filter): UpDown[] {
   const nowMs = venue.now()
   const isWanted = (symbol: AssetSymbol, tenor: Tenor) =>

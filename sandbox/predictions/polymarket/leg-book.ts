@@ -11,20 +11,20 @@ import { priceText, SideText } from './side-text.ts'
 export type Leg = 0 | 1
 
 export const MIN_ORDER_SIZE = '5'
-/** The sizes of the slot that a book moves to. */
+/** Scratch space for the sizes of the slot that a book moves to. */
 const nextBids = new Int32Array(LEVELS)
 const nextAsks = new Int32Array(LEVELS)
 const [UP_BIDS, UP_ASKS, DOWN_BIDS, DOWN_ASKS] = [0, 1, 2, 3] as const
-/** The text that is hashed at the moment; more than the longest book. */
+/** Scratch space for the text being hashed; larger than the longest book. */
 const hashed = Buffer.allocUnsafeSlow(256 * 1_024)
 
 export function createLegBook(market: UpDown, life: Life) {
   const bids = new Int32Array(LEVELS)
   const asks = new Int32Array(LEVELS)
-  /** Each made when it is first read. */
+  /** Each is created on first use. */
   const texts: (SideText | undefined)[] = []
   let slot = Number.NEGATIVE_INFINITY
-  /** Of the first leg; 0 and 1000 for empty sides. */
+  /** Best prices of the first leg; 0 and 1000 for empty sides. */
   let upBid = 0
   let upAsk = 1_000
   const changes = new BookChanges(life)
@@ -80,7 +80,7 @@ export function createLegBook(market: UpDown, life: Life) {
   const tail = (leg: Leg): string =>
     `],"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tick}","neg_risk":false,"last_trade_price":"${lastTrades[leg]}"}`
 
-  /** Over the text of the REST answer with an empty hash. */
+  /** Hash over the text of the REST answer with an empty hash. */
   function hash(leg: Leg, timeMs: number): string {
     let end = hashed.write(head(leg, timeMs, ''), 0, 'latin1')
     end = bidsOf(leg).copyTo(hashed, end)
@@ -103,18 +103,18 @@ export function createLegBook(market: UpDown, life: Life) {
       }
       arrive(at)
     },
-    /** Before this slot the book stays as it is. */
+    /** The book stays unchanged before this slot. */
     get nextSlot() {
       return changes.nextSlot
     },
-    /** The changes of the first leg up to a slot, each to be applied next. */
+    /** The changes of the first leg up to a slot; the caller must apply each of them. */
     diff: (at: number): LevelChange[] => changes.moveTo(at),
     apply: (change: LevelChange) => put(change.isBid, change.price, change.size),
-    /** Call after the changes of a slot. */
+    /** To be called after the changes of a slot. */
     arrive,
     bestBid: (leg: Leg) => priceText(leg === 0 ? upBid : 1_000 - upAsk),
     bestAsk: (leg: Leg) => priceText(leg === 0 ? upAsk : 1_000 - upBid),
-    /** All that the hash covers, as the REST answer has it. */
+    /** Everything that the hash covers, as in the REST answer. */
     restText: (leg: Leg, timeMs: number) =>
       `${head(leg, timeMs, hash(leg, timeMs))}${bidsOf(leg)}],"asks":[${asksOf(leg)}${tail(leg)}`,
     hash,
@@ -139,7 +139,7 @@ export function lastTrade(life: Life, slot: number, leg: Leg): MarketTrade | und
   return undefined
 }
 
-/** Three decimals; "0" when the leg never traded. */
+/** With three decimals; "0" if the leg never traded. */
 function lastTradeText(life: Life, slot: number, leg: Leg): string {
   const trade = lastTrade(life, slot, leg)
   return trade === undefined ? '0' : (seenFrom(trade).price / 1_000).toFixed(3)
@@ -147,7 +147,7 @@ function lastTradeText(life: Life, slot: number, leg: Leg): string {
 
 const SEARCH_SLOTS = 200
 
-/** The slot of the last change at or before this one: the time that a snapshot of the book carries. */
+/** The slot of the last change at or before this one; a snapshot of the book carries that slot's time. */
 export function lastChange(life: Life, slot: number): number {
   const book = { bids: new Int32Array(LEVELS), asks: new Int32Array(LEVELS) }
   const before = { bids: new Int32Array(LEVELS), asks: new Int32Array(LEVELS) }

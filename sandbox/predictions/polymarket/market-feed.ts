@@ -1,5 +1,5 @@
 /**
- * The frames of one market, slot by slot, made once for all its subscribers:
+ * The frames of one market, slot by slot, built once for all its subscribers:
  *
  *   tick change: tick_size_change ×2, book ×2
  *   otherwise:   last_trade_price?  price_change?  book ×2 after a trade   best_bid_ask when a top moved
@@ -14,9 +14,9 @@ import { priceText, sizeText } from './side-text.ts'
 import { hasBookAt, slotOf } from './view.ts'
 
 interface MarketFrame extends VenueFrame {
-  /** The leg a frame is about; undefined for both. */
+  /** The leg that a frame concerns; undefined for both. */
   readonly leg?: Leg
-  /** Only for sockets that asked for the extra events. */
+  /** Only for sockets that requested the extra events. */
   readonly isExtra?: boolean
 }
 
@@ -24,7 +24,7 @@ export type MarketFeed = ReturnType<typeof createMarketFeed>
 
 const LEGS: readonly Leg[] = [0, 1]
 const NO_FRAMES: readonly MarketFrame[] = []
-/** A wide jump is sent as a new book: so many changes at once are no orders. */
+/** A large jump is sent as a new book, because so many changes at once cannot be single orders. */
 const MAX_CHANGES = 60
 
 export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
@@ -32,9 +32,9 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
   const book = createLegBook(market, life)
   const { conditionId, tokens, symbol } = market
   book.load(slotOf(life, venue.now()))
-  /** When the present book came about: a snapshot carries that time. */
+  /** When the current book came about; a snapshot carries that time. */
   let bookMs = life.timeOf(book.slot)
-  /** The book does not change before. */
+  /** The book does not change before this time. */
   let quietUntilMs = 0
 
   const frame = (channel: string, text: string, more: Partial<MarketFrame> = {}): MarketFrame => ({
@@ -61,7 +61,7 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
       `{"event_type":"price_change","market":"${conditionId}","timestamp":"${timeMs}","price_changes":[${entries.join(',')}]}`,
     )
 
-  /** A bid on the ask that the venue's own book does not have: gone with the next full book. */
+  /** A bid at the ask price that the venue's own book does not have; the next full book removes it. */
   function crossed(timeMs: number): MarketFrame[] {
     if (venue.faults.hit('crossed-book', 'polymarket', { symbol, channel: 'price_change' }) === undefined)
       return []
@@ -132,12 +132,12 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
   }
 
   return {
-    /** The present book of a leg, as sent after a subscription; undefined when there is none. */
+    /** The current book of a leg, as sent after a subscription; undefined if there is none. */
     snapshot: (leg: Leg): MarketFrame | undefined =>
       hasBookAt(venue, market, venue.now())
         ? frame('book', book.streamText(leg, bookMs), { leg })
         : undefined,
-    /** Everything up to a time, once. */
+    /** Produces everything up to a time, once. */
     produce(toMs: number): readonly MarketFrame[] {
       if (toMs < quietUntilMs) return NO_FRAMES
       const target = slotOf(life, toMs)

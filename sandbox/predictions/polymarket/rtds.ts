@@ -1,6 +1,6 @@
 /**
- * Reference prices in real time: one tick a second per symbol and topic, some seconds missing, sent somewhat late.
- * A client that stops sending the text PING gets no more data, while its socket stays open.
+ * Reference prices in real time: one tick per second, symbol and topic, with some seconds missing and a small delay. A
+ * client that stops sending the text PING gets no more data, but its socket stays open.
  */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { fixed } from '../../exchanges/world/fixed.ts'
@@ -19,7 +19,7 @@ const TOPICS = [
   'crypto_prices_twap_sixty',
 ] as const
 type Topic = (typeof TOPICS)[number]
-/** Seconds of the mean. */
+/** Length of the averaging window, in seconds. */
 const WINDOWS_S: Partial<Record<Topic, number>> = {
   crypto_prices_twap_thirty: 30,
   crypto_prices_twap_sixty: 60,
@@ -66,7 +66,7 @@ export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnect
       for (const symbol of symbols) {
         if (isMissing(world, topic, symbol, second)) continue
         const update = updateOf(world, topic, symbol, second)
-        // The plain price names no connection.
+        // The plain price has no connection id.
         const { connectionId: connection_id } = listener
         const text = JSON.stringify(topic === 'crypto_prices' ? update : { ...update, connection_id })
         listener.publish({ channel: topic, symbol, text })
@@ -107,7 +107,7 @@ export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnect
         const { action, subscriptions } = parseObject(text) ?? {}
         if (!Array.isArray(subscriptions)) return
         const wanted = subscriptions.map(readSubscription).filter((one) => one !== undefined)
-        // One invalid topic silences all of the array.
+        // One invalid topic invalidates the whole array.
         if (wanted.length < subscriptions.length) return
         for (const one of wanted) {
           listener.subscriptions = listener.subscriptions.filter(

@@ -3,8 +3,8 @@
  *
  *   {"price":"0.01","size":"382"},{"price":"0.02","size":"14.5"}
  *
- * Every change of a book comes with a hash over the text of the whole book, so the text is kept as bytes, in which a
- * changed level is replaced where it is.
+ * Every change of a book comes with a hash over the text of the whole book, so the text is kept as bytes in which a
+ * changed level is replaced in place.
  */
 import { Buffer } from 'node:buffer'
 import { LEVELS } from '../world/life.ts'
@@ -30,13 +30,16 @@ export class SideText {
   /** Each level is followed by a comma. */
   #bytes = Buffer.allocUnsafeSlow(FIRST_CAPACITY)
   #end = 0
-  /** Of each level with its comma, by rank; 0 where there is none. */
+  /** The length of each level including its comma, by rank; 0 if there is no level. */
   readonly #lengths = new Uint8Array(LEVELS)
-  /** Of all levels of each 32 ranks together: where a level begins is the sum of few of them. */
+  /** The total length of every 32 ranks, so that the start of a level is the sum of a few numbers. */
   readonly #blockLengths = new Uint16Array(Math.ceil(LEVELS / 32))
   readonly #isRising: boolean
 
-  /** `isRising`: the price of a level is its rank, otherwise 1000 less its rank. Sizes are hundredths, 0 for no level. */
+  /**
+   * `isRising`: the price of a level is its rank, otherwise 1000 minus its rank. Sizes are hundredths; 0 means no
+   * level.
+   */
   constructor(isRising: boolean, sizeAt: (rank: number) => number) {
     this.#isRising = isRising
     for (let rank = 1; rank < 1_000; rank++) {
@@ -67,12 +70,12 @@ export class SideText {
     this.#end = end
   }
 
-  /** Without the comma behind the last level. */
+  /** Without the comma after the last level. */
   get length(): number {
     return Math.max(0, this.#end - 1)
   }
 
-  /** Returns where the text ends. */
+  /** Returns the position after the text. */
   copyTo(target: Buffer, at: number): number {
     this.#bytes.copy(target, at, 0, this.length)
     return at + this.length

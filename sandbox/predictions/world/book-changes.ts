@@ -1,15 +1,15 @@
 /**
- * What changes in the book of a market from slot to slot. `Life.fill` draws every level; while the top and the tick are
- * the same, only the levels whose time has come are drawn here.
+ * The changes in the book of a market from slot to slot. `Life.fill` draws every level. While the top and the tick stay
+ * the same, this class draws only the levels that are due.
  */
 import { LEVELS, type Life } from './life.ts'
 
 export interface LevelChange {
   readonly isBid: boolean
   readonly price: number
-  /** 0 where there was no such level. */
+  /** 0 if there was no such level. */
   readonly before: number
-  /** 0 where there is none any more. */
+  /** 0 if the level is gone. */
   readonly size: number
 }
 
@@ -35,12 +35,12 @@ export class BookChanges {
     this.#draws = life.makeDraws()
   }
 
-  /** Before this slot the book stays as it is. */
+  /** The book stays unchanged before this slot. */
   get nextSlot(): number {
     return Math.min(this.#nextDraw, this.#life.nextMove(this.#slot))
   }
 
-  /** Starts at a slot, whose book is written to the arrays. */
+  /** Starts at a slot and writes its book to the arrays. */
   start(slot: number, bids: Int32Array, asks: Int32Array): void {
     this.#nextDraw = this.#life.fill(slot, bids, asks, this.#draws)
     this.#slot = slot
@@ -49,7 +49,7 @@ export class BookChanges {
     this.#ask = this.#life.ask(slot)
   }
 
-  /** The changes up to a later slot, by price; removals first, so that no book is crossed between. */
+  /** The changes up to a later slot, by price. Removals come first, so that the book is never crossed in between. */
   moveTo(slot: number): LevelChange[] {
     const life = this.#life
     const isSame =

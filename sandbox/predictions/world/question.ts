@@ -1,13 +1,13 @@
-/** What pays one dollar, and how likely that is at an instant given the spot price and the time left. */
+/** What pays one dollar, and how likely that is at an instant, given the spot price and the time left. */
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Underlying } from './underlying.ts'
 
 export interface Question {
   readonly symbol: AssetSymbol
   readonly endMs: number
-  /** `mean60`: the mean of the last 60 seconds decides; `spot`: the price at the end. */
+  /** `mean60`: the mean of the last 60 seconds decides; `spot`: the price at the end decides. */
   readonly basis: 'mean60' | 'spot'
-  /** Pays when floor ≤ value < cap, in dollars; the winner itself is decided elsewhere, in exact numbers. */
+  /** Pays if floor ≤ value < cap, in dollars. The winner itself is decided elsewhere, with exact numbers. */
   readonly floor: number
   readonly cap: number
   readonly isWon: boolean
@@ -26,7 +26,7 @@ export function likelihood(world: Underlying, question: Question, timeMs: number
     if (leftS >= MEAN_S) {
       freeS = leftS - MEAN_S + MEAN_S / 3
     } else {
-      // Part of the mean is already fixed; what is left weighs leftS/60 and moves as an average does.
+      // Part of the mean is already fixed; the rest has the weight leftS/60 and varies like an average.
       const knownS = Math.floor(MEAN_S - leftS)
       let sum = 0
       for (let second = 0; second < knownS; second++)
@@ -47,7 +47,10 @@ export function likelihood(world: Underlying, question: Question, timeMs: number
   return above(question.floor) - above(question.cap)
 }
 
-/** The normal distribution function to 2.5e-4, from sums and products only: the same bits on every machine. */
+/**
+ * The normal distribution function to 2.5e-4, computed with sums and products only, so that every machine gets the same
+ * bits.
+ */
 function normalBelow(x: number): number {
   const t = x < 0 ? -x : x
   const s = 1 + t * (0.196854 + t * (0.115194 + t * (0.000344 + t * 0.019527)))

@@ -1,6 +1,6 @@
 /**
- * Oracle rounds on a simulated chain: one round per 33 seconds, at a moment of its own within them. A phase
- * ends after a fixed number of rounds; the next one has an aggregator of its own and counts from 1 again.
+ * Oracle rounds on a simulated chain: one round per 33 seconds, at a random moment within them. A phase ends after a
+ * fixed number of rounds; the next one has its own aggregator and counts from 1 again.
  */
 import { hash } from 'node:crypto'
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
@@ -12,7 +12,7 @@ export const CHAIN = {
   chainId: 137,
   blockMs: 2_000,
   firstBlock: 80_000_000,
-  /** Time for one round, and the part of it in which the round may fall. */
+  /** The time for one round, and the part of it in which the round may fall. */
   roundMs: 33_000,
   jitterMs: 24_000,
   proxies: {
@@ -47,7 +47,7 @@ export function createRounds(options: { seed: number; world: Underlying; phaseRo
   function at(symbol: AssetSymbol, index: number): Round | undefined {
     if (index < 0) return undefined
     const chance = hash32(seed, 91 + symbol.charCodeAt(0), index)
-    // A round that comes early may share the second of its predecessor, as on the real feed.
+    // An early round may share the second of its predecessor, as on the real feed.
     const jitter = chance % 211 === 0 ? 0 : chance % CHAIN.jitterMs
     const blockMs = CHAIN.blockMs
     const updatedMs = Math.floor((ORIGIN_MS + index * CHAIN.roundMs + jitter) / blockMs) * blockMs
@@ -65,7 +65,7 @@ export function createRounds(options: { seed: number; world: Underlying; phaseRo
   const indexNear = (timeMs: number) => Math.floor((timeMs - ORIGIN_MS) / CHAIN.roundMs)
 
   return {
-    /** undefined before the first round and for numbers that a phase does not have. */
+    /** Undefined before the first round and for numbers that a phase does not have. */
     round(symbol: AssetSymbol, phase: number, number: number): Round | undefined {
       if (phase < FIRST_PHASE || number < 1 || number > phaseRounds) return undefined
       return at(symbol, (phase - FIRST_PHASE) * phaseRounds + number - 1)

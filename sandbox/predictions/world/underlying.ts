@@ -1,4 +1,4 @@
-/** The spot price behind every question, in integers of 10^-8 dollars, with the two readings that settle markets. */
+/** The spot price behind every question, in units of 10^-8 dollars, with the two readings that settle markets. */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { BLOCK_MS, createPathReader } from '../../exchanges/world/world-price.ts'
@@ -54,13 +54,13 @@ function createReader(seed: number, symbol: AssetSymbol): Reader {
   function load(chunk: number): Float64Array {
     const known = chunks.get(chunk)
     if (known !== undefined) return known
-    // Filled as it is read: a search through months of rounds reads one price of each chunk.
+    // Filled lazily, because a search through months of rounds reads one price of each chunk.
     const made = new Float64Array(CHUNK_BLOCKS + 1).fill(Number.NaN)
     chunks.set(chunk, made)
     return made
   }
 
-  /** Of a block of the chunk that is near. */
+  /** The price of a block in the current chunk. */
   function at(block: number): number {
     const known = near[block] as number
     if (!Number.isNaN(known)) return known

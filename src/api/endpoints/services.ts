@@ -6,7 +6,7 @@ import type { ChainData } from './chain/chain-data.ts'
 import type { SourcesBody, SymbolsBody } from './market/catalog-schema.ts'
 import type { MarketData } from './market/market-data.ts'
 
-/** What endpoints work with: one set per environment, made by the composition root. */
+/** What endpoints depend on: one set per environment, created by the composition root. */
 export interface Services {
   readonly about: { version: string; startedAtMs: number }
   readonly readiness: () => Promise<Readiness>
@@ -15,13 +15,13 @@ export interface Services {
   readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */
   readonly features: (plan: Plan) => Record<string, boolean>
-  /** The same object until something changes. */
+  /** Returns the same object until something changes. */
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
   readonly chain: ChainData
   readonly webhooks: Pick<WebhookService, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
   readonly status: () => Promise<ServiceStatus>
-  /** What can wait is not written. */
+  /** While the disk is low, work that can wait is refused. */
   readonly isDiskLow: () => boolean
 }
 

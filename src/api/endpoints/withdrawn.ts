@@ -1,4 +1,4 @@
-/** Paths that older versions had, and what to call instead. */
+/** Paths of older versions, and what to call instead. */
 export const WITHDRAWN: Readonly<Record<string, string>> = {
   '/v1/orderbook':
     'Use GET /v1/snapshots with include_orderbook=true, GET /v1/predmkt_a/orderbook, GET /v1/predmkt_b/orderbook or GET /v1/perpdex/snapshots.',

@@ -1,6 +1,7 @@
 /**
- * A request can be answered before its body has arrived: it is too long, or the path does not exist. The rest is read
- * and dropped, since a client reads its answer after it has sent everything. One that sends on and on is cut off.
+ * A request can be answered before its body has arrived, because it is too long or the path does not exist. The rest is
+ * read and dropped, because a client reads its answer only after it has sent everything. A client that never stops
+ * sending is cut off.
  */
 import type { Server } from 'node:http'
 

@@ -1,7 +1,7 @@
 /**
- * Node's HTTP server starts all requests of one read at once: 64 KiB of short ones are more than a thousand. A
- * connection on which so many wait for their answers gets those, then it is closed; HTTP lets a client send the others
- * again. What comes after them is not even parsed. Plain requests are answered one after another (`fast-http.ts`).
+ * Node's HTTP server starts all requests of one read at once, and 64 KiB hold more than a thousand short ones. A
+ * connection with this many requests in progress gets their answers and is then closed; HTTP lets a client send the
+ * others again. Later requests are not even parsed. Plain requests are answered one after another (`fast-http.ts`).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import type { ParsedConnections } from './parse-in-turns.ts'
 
 const MAX_WAITING = 64
 
-/** To be called when all listeners for requests are there. */
+/** To be called after all listeners for requests have been added. */
 export function boundPipelines(
   server: Server,
   connections: ParsedConnections,

@@ -1,11 +1,11 @@
 /**
  * The service's own certificate, read again when its files change:
  *
- *   in use ──files changed──▶ a pair that fits ──▶ in use (new connections get it, open ones stay)
+ *   in use ──files changed──▶ a matching pair ──▶ in use (new connections get it, open ones keep theirs)
  *                        └──▶ unreadable, or a key of another certificate ──▶ the old pair stays in use
  *
- * Files are looked at from time to time: tools replace them by renaming a file, a folder or a link, and one after the
- * other, so that for a moment they do not fit.
+ * The files are checked periodically. Tools replace them by renaming a file, a folder or a link, and one after the
+ * other, so that for a moment they do not match.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -31,7 +31,7 @@ export interface Certificate {
   close(): void
 }
 
-/** In one sentence for the operator. */
+/** The message is one sentence for the operator. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
 }
@@ -123,7 +123,7 @@ function checkSize(file: string, bytes: number): void {
 
 function unreadable(files: CertificateFiles, name: keyof CertificateFiles, error: unknown): CertificateError {
   const variable = name === 'cert' ? 'TAPELINE_TLS_CERT' : 'TAPELINE_TLS_KEY'
-  // Without the name of the call that failed: the same fault is reported once.
+  // Omits the name of the failed call, so that the same fault is reported only once.
   const [what] = (error as Error).message.split(',')
   return new CertificateError(`${variable} names ${files[name]}, which cannot be read: ${what}.`)
 }
@@ -145,7 +145,7 @@ function checkPair(files: CertificateFiles, pair: CertificatePair): CheckedPair 
   }
   if (!fits)
     throw new CertificateError(`The key in ${files.key} is not the one of the certificate in ${files.cert}.`)
-  // The rest of the file, the certificates between it and its root, is read here.
+  // This also parses the rest of the file, the certificates between this one and its root.
   try {
     createSecureContext(pair)
   } catch (error) {

@@ -30,7 +30,7 @@ const compressors: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
   gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
 }
 
-/** A large body is compressed fast rather than small: it must not occupy a thread for seconds. */
+/** Large bodies are compressed for speed rather than size, so that they do not occupy a thread for seconds. */
 const FAST_GZIP_LEVEL = 1
 const FAST_BROTLI_QUALITY = 1
 
@@ -41,7 +41,7 @@ export function compressor(encoding: Encoding): Transform {
   return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: FAST_BROTLI_QUALITY } })
 }
 
-/** Undefined: not compressed. */
+/** Undefined means no compression. */
 export function chooseEncoding(accept: string | undefined, bytes: number): Encoding | undefined {
   if (accept === undefined || bytes < SMALLEST_COMPRESSED) return undefined
   const weights = new Map<string, number>()

@@ -19,7 +19,7 @@ const EXPOSED = EXPOSED_HEADERS.join(', ')
 
 export type Cors = ReturnType<typeof createCors>
 
-/** Browsers may call with the key header from any origin, unless a setting restricts it. */
+/** Browsers may send the key header from any origin, unless a setting restricts it. */
 export function createCors(origins: readonly string[]) {
   const any = origins.includes('*')
   const allowed = (origin: string | undefined) =>
@@ -27,7 +27,7 @@ export function createCors(origins: readonly string[]) {
   const pushHeaders = (headers: HeaderList, request: IncomingHttpHeaders): void => {
     const origin = allowed(request.origin)
     if (origin !== undefined) headers.push('Access-Control-Allow-Origin', origin)
-    // Only browsers send an origin and need the list.
+    // Only browsers send an origin, and only they need the list.
     if (request.origin !== undefined) headers.push('Access-Control-Expose-Headers', EXPOSED)
   }
   return {

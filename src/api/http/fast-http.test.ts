@@ -11,7 +11,7 @@ const KEEP_ALIVE_MS = 400
 interface Rig {
   port: number
   fastHttp: FastHttp
-  /** Who answered: the fast path or the platform, and what was asked. */
+  /** Who answered (the fast path or Node's server), and what was requested. */
   log: string[]
 }
 

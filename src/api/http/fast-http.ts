@@ -3,11 +3,11 @@
  * answer in one piece costs half of what Node's parser, request and response objects cost.
  *
  *   waiting ──plain request to a known path──▶ answering ──answer written──▶ waiting
- *      └──anything else──▶ handed over to Node's HTTP server, with all bytes read so far, for good
+ *      └──anything else──▶ handed over for good to Node's HTTP server, with all bytes read so far
  *
- * Only a request that has arrived completely is answered here, so there is no half-read state that could hang. The
- * next request on the connection waits until the answer is written. A client that has closed only its own side gets
- * all its answers before we close ours.
+ * Only a request that has arrived completely is answered here, so there is no half-read state that could hang. The next
+ * request on the connection waits until the answer is written. A client that has closed only its own side gets all its
+ * answers before we close ours.
  */
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
@@ -28,13 +28,13 @@ export type FastHandler = (
 ) => void
 
 export interface FastHttp {
-  /** Connections end with their next answer, idle ones at once. */
+  /** Idle connections are closed at once, others after their next answer. */
   close(): void
   cut(): void
 }
 
 export interface FastHttpOptions {
-  /** Undefined for what is not answered here, for example a body that is too long for its path. */
+  /** Undefined for requests that are not answered here, such as one with a body that is too long for its path. */
   readonly find: (method: PlainHead['method'], path: string, bodyBytes: number) => FastHandler | undefined
   readonly maxBodyBytes: number
   readonly keepAliveMs: number
@@ -56,7 +56,7 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
   function accept(socket: Socket): void {
     let isBusy = false
     let isTurning = false
-    /** The client has closed its side: nothing more will arrive. */
+    /** The client has closed its side, so nothing more will arrive. */
     let hasEnded = false
     let response: SocketResponseWriter | undefined
     const readHead = plainHeadReader()
@@ -65,7 +65,7 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
     function take(arrived: Buffer): void {
       isTurning = true
       let rest: Buffer | undefined
-      // What follows the last answer of a connection that closes is dropped: nobody would get its answer.
+      // Bytes after the last answer of a closing connection are dropped, because nobody would get an answer to them.
       for (
         let bytes: Buffer | undefined = arrived;
         bytes !== undefined && !isBusy && !socket.writableEnded;
@@ -90,20 +90,20 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
       if (isBusy && rest !== undefined) putBack(rest)
     }
 
-    /** One read of the socket can contain thousands of requests: other connections get their turn between them. */
+    /** One read of the socket can contain thousands of requests, so other connections get their turn in between. */
     function giveWay(): void {
       isBusy = true
       void nextTurn().then(turn)
     }
 
-    /** Bytes after the current request wait in the socket, and the client's FIN behind them. */
+    /** Bytes after the current request wait in the socket, followed by the client's FIN. */
     function putBack(bytes: Buffer): void {
       socket.pause()
       socket.unshift(bytes)
     }
 
     function onAnswered(): void {
-      // A client that sends requests faster than it reads answers waits here.
+      // A client that sends requests faster than it reads answers has to wait here.
       if (socket.writableNeedDrain && socket.writableLength > 0) socket.once('drain', turn)
       else turn()
     }
@@ -132,7 +132,7 @@ export function openFastHttp(server: Server | SecureServer, options: FastHttpOpt
       if (isBusy && response?.hasBegun === false && !socket.destroyed) socket.write(INTERIM_ANSWER)
     }
 
-    /** No request, or nothing read, for that long. */
+    /** The client has sent no request, or read nothing, for the whole timeout. */
     function onTimeout(): void {
       if (!isBusy || socket.writableLength > 0) socket.destroy()
     }

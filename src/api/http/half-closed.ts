@@ -1,17 +1,17 @@
 /**
  * Clients that close their side of the connection after the request (`nc -N`, some proxies) still read their answer. A
- * client that is gone looks the same until something is written to it. While an answer is being made we therefore send
- * two interim `100 Continue`, which every HTTP/1.1 client must skip: a client that is gone resets the connection at the
- * first, the second fails, and the work for it is abandoned.
+ * client that is gone looks the same until something is written to it. While an answer is being prepared we therefore
+ * send two interim `100 Continue` responses, which every HTTP/1.1 client must skip: a client that is gone resets the
+ * connection at the first one, the second one fails, and the work is abandoned.
  *
- * This file gives the connections of Node's HTTP server the same rules that the fast path has, and disconnects clients
- * that do not read, after the same time.
+ * This file gives the connections of Node's HTTP server the same rules as the fast path, and disconnects clients that
+ * do not read after the same time.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export const INTERIM_ANSWER = 'HTTP/1.1 100 Continue\r\n\r\n'
-/** Most answers are sent before the first. */
+/** Most answers are sent before the first probe. */
 const PROBE_AFTER_MS = [40, 70]
 
 /** Calls `probe` at the times of the interim answers. */
@@ -44,7 +44,7 @@ export function keepHalfClosedReaders(server: Server, unreadMs: number): void {
     if (current.req.httpVersion === '1.1') current.writeContinue()
   }
 
-  // No request, or nothing read, for that long; but not while an answer is being made.
+  // The client has sent no request, or read nothing, for the whole timeout; it may wait while an answer is prepared.
   server.on('timeout', (socket) => {
     const isWaiting = (answering.get(socket)?.size ?? 0) > 0
     if (!isWaiting || socket.writableLength > 0) socket.destroy()

@@ -5,7 +5,7 @@ import { errorReply } from '../../gate/error-reply.ts'
 import type { GateReply } from '../../gate/request.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 
-/** Metrics on the main port, with the token. */
+/** Metrics on the main port, protected by the token. */
 export async function metricsReply(
   headers: IncomingHttpHeaders,
   requestId: string,
@@ -29,7 +29,7 @@ export async function metricsReply(
   }
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'))
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 
-/** The error of a path without a route: the allowed methods, the replacement, or the nearest path. */
+/** The error for a path without a route: the allowed methods, the replacement, or the nearest path. */
 export function notFoundError(
   method: string,
   path: string,

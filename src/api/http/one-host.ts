@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Why a request must be refused: HTTP demands exactly one Host. Node takes the first of several, a proxy before us may
- * have taken another. HTTP/1.0 may leave it out.
+ * Why a request must be refused. HTTP requires exactly one Host header: Node uses the first of several, while a proxy
+ * in front of us may have used another. HTTP/1.0 requests may omit it.
  */
 export function hostFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
   let hosts = 0

@@ -7,7 +7,9 @@ import { useTurnTime } from '../../kit/turns.ts'
 import { collectBody } from './collect-body.ts'
 import { parseInTurns } from './parse-in-turns.ts'
 
-/** Each look at the time is a millisecond later: a turn has a few pieces, however fast the machine is. */
+/**
+ * Every read of the clock advances it by a millisecond, so that a turn has a few pieces, however fast the machine is.
+ */
 function countTurns(t: TestContext): () => number {
   let nowMs = 0
   t.after(useTurnTime(() => nowMs++))

@@ -1,11 +1,11 @@
 /**
- * Node's HTTP parser takes all that a socket has: one turn of the loop reads up to two megabytes, which is fifty
- * thousand of the shortest requests or three hundred thousand chunks of one byte. Here it gets small pieces. The rest
- * of a read waits for a later turn when this one has lasted long enough, or when requests began: most of their work is
- * still to come in this turn.
+ * Node's HTTP parser consumes everything that a socket has: one turn of the event loop reads up to two megabytes, which
+ * are fifty thousand of the shortest requests or three hundred thousand one-byte chunks. Here the parser gets small
+ * pieces. The rest of a read waits for a later turn if this one has lasted long enough, or if requests began in it,
+ * because most of their work is still to come in this turn.
  *
- * Bytes that wait are in the socket, paused. Node resumes a socket whenever a body is read, so while they wait its
- * wishes are only noted.
+ * The waiting bytes are in the paused socket. Node resumes a socket whenever a body is read, so while bytes wait its
+ * calls to pause and resume are only recorded.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
@@ -15,18 +15,18 @@ import { isTurnSpent, nextTurn } from '../../kit/time-slices.ts'
 
 /** At most about thirty requests, or two hundred chunks. */
 const PIECE_BYTES = 1_024
-/** Of a body whose length is declared: its bytes cost next to nothing, only what follows it does. */
+/** For a body with a declared length. Its bytes cost almost nothing; only what follows them does. */
 const BODY_PIECE_BYTES = 8_192
-/** A request whose body is still to come does not end the turn, unless so many began before it. */
+/** A request whose body is still arriving does not end the turn, unless more than this many began before it. */
 const MAX_BEGUN = 8
 
 export interface ParsedConnections {
-  /** What the socket delivers from now on is not parsed. */
+  /** Stops parsing what the socket delivers from now on. */
   ignoreRest(socket: Socket): void
 }
 
 interface Reader {
-  /** A request began. */
+  /** A request has begun. */
   begin(request: IncomingMessage): void
   ignoreRest(): void
   /** The connection is no longer HTTP. */
@@ -38,20 +38,20 @@ export function connectionEvent(server: Server | SecureServer): 'connection' | '
   return server instanceof TlsServer ? 'secureConnection' : 'connection'
 }
 
-/** To be called when the listener for upgrades is there. */
+/** To be called after the listener for upgrades has been added. */
 export function parseInTurns(server: Server | SecureServer): ParsedConnections {
   const readers = new WeakMap<object, Reader>()
   server.on(connectionEvent(server), (socket: Socket) => {
     readers.set(socket, readInTurns(socket))
   })
   server.on('request', (request) => readers.get(request.socket)?.begin(request))
-  // Without another listener Node would take ours for one that answers.
+  // If ours were the only listener, Node would expect it to handle upgrades.
   if (server.listenerCount('upgrade') > 0)
     server.prependListener('upgrade', (_request, socket: object) => readers.get(socket)?.leave())
   return { ignoreRest: (socket) => readers.get(socket)?.ignoreRest() }
 }
 
-/** Takes the place of the parser's listener for data. */
+/** Replaces the parser's listener for data. */
 function readInTurns(socket: Socket): Reader {
   const parsers = socket.listeners('data')
   let rest: Buffer | undefined
@@ -67,7 +67,7 @@ function readInTurns(socket: Socket): Reader {
     rest = read
     begun = 0
     while (rest !== undefined && !isIgnored && !socket.destroyed) {
-      // Not the first piece: a short request is served in the turn in which it arrives.
+      // Does not apply to the first piece, so that a short request is served in the turn in which it arrives.
       const mayGoOn = begun <= (isInBody() ? MAX_BEGUN : 0)
       if (rest !== read && (!mayGoOn || socket.isPaused() || isTurnSpent())) {
         putBack()
@@ -105,7 +105,7 @@ function readInTurns(socket: Socket): Reader {
   }
 
   for (const parse of parsers) socket.off('data', parse as () => void)
-  // This also ends Node's reading past the stream.
+  // This also makes Node read through the stream instead of bypassing it.
   socket.on('data', onData)
   return {
     begin(next) {
@@ -117,7 +117,7 @@ function readInTurns(socket: Socket): Reader {
     },
     leave() {
       socket.off('data', onData)
-      // The bytes of this piece that are not HTTP are put back in front of it by whoever takes the connection over.
+      // The new owner of the connection puts the non-HTTP bytes of the current piece back before these.
       if (rest !== undefined) socket.unshift(rest)
       rest = undefined
     },

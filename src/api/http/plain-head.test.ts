@@ -80,7 +80,7 @@ test('a head of spaces, or without an end, is refused quickly', () => {
   assert.ok(process.threadCpuUsage(before).user < 1_000_000)
 })
 
-/** What the platform reads from the same bytes; undefined when it refuses them. */
+/** What Node's parser reads from the same bytes; undefined if it refuses them. */
 interface Seen {
   method: string
   target: string

@@ -1,6 +1,6 @@
 /**
- * The head of a request in the plain form that nearly every client sends. It is parsed strictly; everything that is not
- * exactly of this form (`undefined`) is left to Node's HTTP parser.
+ * Parses the head of a request in the plain form that nearly every client sends. Parsing is strict: anything that is
+ * not exactly of this form (`undefined`) is left to Node's HTTP parser.
  *
  *   GET or POST, a path, HTTP/1.1; one Host; no repeated header; nothing that changes the connection or how the body
  *   is sent; a body only with POST, as JSON, with its length
@@ -11,14 +11,14 @@ export interface PlainHead {
   readonly target: string
   /** Shared by all requests of a connection with the same headers. */
   readonly headers: Readonly<Record<string, string>>
-  /** Up to the first byte of the body. */
+  /** The number of bytes before the body. */
   readonly headBytes: number
   readonly bodyBytes: number
 }
 
 const MAX_HEAD = 8_192
 const HEAD_END = '\r\n\r\n'
-/** No backtracking: each part ends with a character that it cannot contain. */
+/** Cannot backtrack, because each part ends with a character that it cannot contain. */
 const LINE = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/
 const HEADERS = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*)+$/
 const PLAIN_CONNECTION =
@@ -31,8 +31,8 @@ interface Headers {
 }
 
 /**
- * Reads the request at the start of some bytes. For one connection: headers that are the same as those of the request
- * before are parsed once.
+ * Reads the request at the start of some bytes. Each connection has its own reader, which parses headers only if they
+ * differ from those of the previous request.
  */
 export function plainHeadReader(): (bytes: Buffer) => PlainHead | undefined {
   let last: Headers = { text: '', values: {} }

@@ -1,7 +1,7 @@
 import type { PublicPage } from '../../dashboard/pages/public-page.ts'
 import type { GateReply } from '../../gate/request.ts'
 
-/** No inline code and nothing from other origins. */
+/** Allows no inline code and nothing from other origins. */
 const CSP =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 

@@ -8,8 +8,8 @@ interface RouteCounts {
 }
 
 /**
- * Counts and durations per route. A request only increments numbers; labels and texts are made when the metrics are
- * read, which is far less often.
+ * Counts and durations per route. A request only increments numbers; labels and texts are built when the metrics are
+ * read, which happens far less often.
  */
 export function observeRoutes(
   metrics: Metrics,

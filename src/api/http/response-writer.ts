@@ -2,19 +2,19 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeaderList } from '../../gate/request.ts'
 
-/** What we use of Node's `ServerResponse`. */
+/** The part of Node's `ServerResponse` that we use. */
 export interface ResponseWriter {
   readonly destroyed: boolean
-  /** Bytes that the socket has not taken yet. */
+  /** Bytes that the socket has not accepted yet. */
   readonly writableLength: number
-  /** Null while earlier answers of the connection are sent. */
+  /** Null while earlier answers on the connection are being sent. */
   readonly socket?: object | null
   writeHead(status: number, headers: HeaderList): unknown
-  /** False: wait for `drain` before writing more. */
+  /** False if the caller should wait for `drain` before writing more. */
   write(part: Buffer): boolean
   /**
-   * @param done called when the bytes were sent or cannot be sent
-   * @param room free bytes in front of the body, which may be overwritten
+   * @param done called when the bytes have been sent or cannot be sent
+   * @param room free bytes before the body, which may be overwritten
    */
   end(body?: string | Buffer, done?: () => void, room?: number): unknown
   cork(): void
@@ -24,7 +24,7 @@ export interface ResponseWriter {
   destroy(): unknown
 }
 
-/** Writes an answer directly to the socket of a keep-alive connection; chunked without a Content-Length. */
+/** Writes an answer directly to the socket of a keep-alive connection; chunked if there is no Content-Length. */
 export class SocketResponseWriter implements ResponseWriter {
   readonly #socket: Socket
   readonly #keepAlive: KeepAlive
@@ -88,7 +88,7 @@ export class SocketResponseWriter implements ResponseWriter {
     this.#onEnd()
   }
 
-  /** The head goes into the free bytes in front of the body: one write for both. */
+  /** Writes the head into the free bytes before the body, so that both take a single write. */
   #putBehindHead(body: Buffer, done?: () => void): void {
     const head = this.#head
     this.#head = ''
@@ -131,7 +131,7 @@ export class SocketResponseWriter implements ResponseWriter {
   }
 }
 
-/** The headers that every answer of a connection has, rendered once a second because of the date. */
+/** The headers that every answer on a connection has, rendered once a second because of the date. */
 export interface KeepAlive {
   headers(): string
   /** Later answers close their connection. */

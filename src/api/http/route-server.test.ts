@@ -49,7 +49,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
   })
 }
 
-/** A client that takes nothing until it is told to. */
+/** A client that reads nothing until it is told to. */
 class StalledResponse extends EventEmitter {
   destroyed = false
   socket: object | null = {}
@@ -74,7 +74,7 @@ class StalledResponse extends EventEmitter {
   }
 }
 
-/** A client that takes everything at once. */
+/** A client that reads everything at once. */
 class FastResponse extends StalledResponse {
   override write(): boolean {
     return true

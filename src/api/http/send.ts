@@ -8,10 +8,13 @@ import type { ResponseWriter } from './response-writer.ts'
 import { VARY, type Vary } from './vary.ts'
 import { whenRead } from './when-read.ts'
 
-/** Larger bodies are written in parts: a client that disconnects early costs no more than what it read. */
+/** Larger bodies are written in parts, so that a client that disconnects early costs no more than what it has read. */
 const PART_BYTES = 1_048_576
 
-/** An answer stays in memory because its socket takes no more for now; the returned function is called when it does. */
+/**
+ * Called when an answer stays in memory because its socket accepts no more for now; the returned function is called
+ * when it does.
+ */
 type Hold = () => () => void
 
 /** Writes an answer of the gate to the socket. */
@@ -42,7 +45,7 @@ export function sendReply(
   else return writeBody(response, answer.body, hold, answer.lent)
 }
 
-/** The tag of a 304 is the one that the caller sent: that of the encoding it would get. */
+/** A 304 repeats the ETag that the caller sent, which is that of the encoding it would get. */
 function setSentTag(headers: HeaderList, request: IncomingHttpHeaders): void {
   const encoding = chooseEncoding(request['accept-encoding'], Number.POSITIVE_INFINITY)
   const etag = headers.indexOf('ETag')
@@ -91,7 +94,7 @@ async function sendCompressed(
   return writeBody(response, bytes, hold)
 }
 
-/** Large bodies are compressed as a stream, without joining their parts. */
+/** Large bodies are compressed as a stream, without concatenating their parts. */
 async function streamCompressed(
   response: ResponseWriter,
   parts: readonly Buffer[],
@@ -107,7 +110,7 @@ async function streamCompressed(
   }
 }
 
-/** A pooled body is short; it is released when the socket has sent every byte. */
+/** A pooled body is short; it is released once the socket has sent every byte. */
 function writeBody(
   response: ResponseWriter,
   body: Body,
@@ -145,7 +148,7 @@ async function writeParts(
     if (response.destroyed) break
     written += part.length
     if (response.write(part)) {
-      // A fast reader would take all of it in one turn of the loop: let other requests run in between.
+      // A fast reader would accept all of it in one turn of the event loop, so other requests run in between.
       await new Promise(setImmediate)
       continue
     }
@@ -153,7 +156,7 @@ async function writeParts(
     const release = hold?.()
     await new Promise<void>((resolve) => whenRead(response, written, startedMs, resolve))
     release?.()
-    // Until now it could not be read.
+    // The answer could not be read before, so its time starts now.
     if (isBehindOthers) startedMs = performance.now()
   }
   response.end()

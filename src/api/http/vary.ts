@@ -1,6 +1,6 @@
 /**
- * The headers that an answer depends on. Without `Vary` a cache, for example the browser's own, would serve the page of
- * one key to another.
+ * The headers that an answer depends on. Without `Vary` a cache, such as the browser's own, would serve the page of one
+ * key to another.
  */
 const COMMON = 'Origin, Accept, Accept-Encoding'
 

@@ -1,19 +1,19 @@
 import type { ResponseWriter } from './response-writer.ts'
 
-/** A client may begin late, and is then to read that fast on average. */
+/** A client may start late, but must then read at this average speed. */
 const PATIENCE_MS = 60_000
 const MIN_BYTES_PER_MS = 8
 
 /**
- * Calls `done` when the client has taken what was written, or is gone. A connection on which nothing moves ends by its
- * timeout; here it ends also if it moves so slowly that the answer would stay in memory for hours.
+ * Calls `done` when the client has accepted what was written, or is gone. A stalled connection ends by its timeout;
+ * this also ends a connection that is so slow that the answer would stay in memory for hours.
  *
- * @param bytes of the answer that were written so far
- * @param startedMs when the answer began, as `performance.now()` has it
+ * @param bytes of the answer that have been written so far
+ * @param startedMs when the answer began, in the time of `performance.now()`
  */
 export function whenRead(response: ResponseWriter, bytes: number, startedMs: number, done: () => void): void {
   const allMs = PATIENCE_MS + bytes / MIN_BYTES_PER_MS
-  /** An answer behind others of its connection cannot be read yet, and has all of its time afterwards. */
+  /** An answer that waits behind others on its connection cannot be read yet, and gets its full time afterwards. */
   let isBehindOthers = response.socket === null
   const tooSlow = () => {
     if (!isBehindOthers) {

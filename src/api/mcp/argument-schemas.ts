@@ -2,7 +2,7 @@ import type { Param } from '../../contract/params.ts'
 import type { ToolEndpoint } from './endpoint-call.ts'
 import type { ArgumentSchema } from './tool.ts'
 
-/** Rows of one answer: more would fill the model's context. */
+/** Rows per answer; more would fill the model's context. */
 export const MAX_ROWS = 100
 export const DEFAULT_ROWS = 50
 export const DEFAULT_MAX_CREDITS = 1_000
@@ -21,7 +21,7 @@ export const DRY_RUN_SCHEMA: ArgumentSchema = {
   description: 'Only tell the price; free.',
 }
 
-/** Where a list goes on: taken from the answer before. */
+/** The arguments that continue a list, taken from the previous answer. */
 export const CURSORS: readonly string[] = ['after', 'cursor']
 const MAX_DESCRIPTION_CHARS = 90
 const KEPT_KEYWORDS = ['type', 'enum', 'minimum', 'maximum', 'default'] as const
@@ -30,8 +30,9 @@ const WORDS_OF_KIND: Partial<Record<Param['kind'], string>> = {
 }
 
 /**
- * The arguments of a tool over one or more endpoints, from their declarations. One that only some of them have says so;
- * allowed values are the union, since the gate lists the exact ones when a value is refused.
+ * The arguments of a tool over one or more endpoints, derived from their declarations. The description of an argument
+ * says which endpoints have it, if not all do. Allowed values are the union, because the gate lists the exact ones when
+ * it refuses a value.
  */
 export function argumentsOf(members: ReadonlyMap<string, ToolEndpoint>): Record<string, ArgumentSchema> {
   const names = new Set([...members.values()].flatMap(({ params }) => Object.keys(params)))
@@ -51,7 +52,7 @@ export function argumentsOf(members: ReadonlyMap<string, ToolEndpoint>): Record<
   return schemas
 }
 
-/** Those that every member needs. */
+/** The arguments that every endpoint requires. */
 export function requiredOf(members: ReadonlyMap<string, ToolEndpoint>): string[] {
   const [first, ...others] = members.values()
   if (first === undefined) return []
@@ -76,7 +77,7 @@ function merged(name: string, params: readonly Param[], only: string): ArgumentS
   const some = [...new Set(values.flatMap((allowed) => allowed ?? []))]
   if (params.some((param) => param.schema.default !== schema.default)) delete schema.default
   const words = WORDS_OF_KIND[first.kind]
-  // Values that speak for themselves need no sentence.
+  // Enumerated values need no description.
   const text = schema.enum === undefined ? `${shortened(first.description)}${words ? ` ${words}` : ''}` : ''
   const suggested = schema.enum === undefined && some.length > 0 ? ` Such as ${some.join(', ')}.` : ''
   const description = `${only}${text}${suggested}`.trim().replace(/:$/, ' only')

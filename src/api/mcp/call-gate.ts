@@ -3,12 +3,12 @@ import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
 import { type EndpointCall, filledPath } from './endpoint-call.ts'
 
-/** The caller as the service sees it: every call is checked, counted and charged as a request with this key. */
+/** The caller as the service sees it: every call is checked, counted and charged like a request with this key. */
 export interface McpCaller {
   readonly requestId: string
   readonly key: string
   readonly address: string
-  /** Nobody would read the answer: the caller has disconnected or the time is over. */
+  /** Whether nobody would read the answer, because the caller has disconnected or the time is over. */
   readonly isGone: () => boolean
 }
 
@@ -25,7 +25,7 @@ export function gateCall<Services>(
     if (route === undefined) throw new Error(`${endpoint.method} ${endpoint.path} is not served here`)
     const reply = await gate.handle(
       {
-        // A charge is known by the id of its request: each call has its own.
+        // A charge is identified by the id of its request, so each call gets its own.
         id: `${caller.requestId}.${calls}`,
         method: endpoint.method,
         path: filledPath(request),

@@ -10,7 +10,7 @@ const MAX_SOURCES = 6
 const MAX_TIMES = 100
 const DEFAULT_TIMES = 24
 
-/** Closing prices of several sources side by side, from the candles of each. */
+/** Closing prices of several sources side by side, from the candles of each source. */
 export function compareTool(candles: ToolEndpoint): McpTool {
   const sources = candles.params.source?.allowed ?? []
   const given = argumentsOf(new Map([['candles', candles]]))
@@ -77,7 +77,8 @@ export function compareTool(candles: ToolEndpoint): McpTool {
               timestamp: at,
               ...Object.fromEntries(names.map((name) => [name, null])),
             }
-            // Prediction markets have several markets and legs at one time, which are no prices of the asset.
+            // Prediction markets have several markets and legs at one time, and their prices are not those of the
+            // asset.
             sameTime[source] = sameTime[source] === null ? row.close : 'several series'
             closes.set(at, sameTime)
           }
@@ -98,7 +99,9 @@ export function compareTool(candles: ToolEndpoint): McpTool {
   }
 }
 
-/** Where a source has more rows than were read, times beyond its last one are left out: they are not missing there. */
+/**
+ * If a source has more rows than were read, times beyond its last row are left out, because they are not missing there.
+ */
 function narrow(known: { from: string; to: string }, { rows = [], nextCursor }: EndpointPage): void {
   if (nextCursor === null || rows.length === 0) return
   const [first, last] = [String(rows[0]?.timestamp), String(rows.at(-1)?.timestamp)]

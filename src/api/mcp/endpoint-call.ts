@@ -1,8 +1,8 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 
 /**
- * How tools reach the product: one request to one declared endpoint, with the caller's key, through the gate. In the
- * service it is the gate itself, over stdio an HTTP request to the service.
+ * How tools reach the service: one request to one declared endpoint, with the caller's key, through the gate. Inside
+ * the service this calls the gate directly; over stdio it is an HTTP request to the service.
  */
 export type EndpointCall = (request: EndpointRequest) => Promise<EndpointReply>
 
@@ -17,7 +17,7 @@ export interface EndpointRequest {
   readonly body?: string
 }
 
-/** The headers that tools read; only they are handed from thread to thread. */
+/** The headers that tools read; only these are passed between threads. */
 export const READ_HEADERS = [
   'retry-after',
   'x-next-cursor',

@@ -15,15 +15,15 @@ import { Spending } from './spending.ts'
 import { type McpTool, ownChoice, ownWhole, type ToolArguments } from './tool.ts'
 
 interface EndpointToolForm extends Pick<McpTool, 'name' | 'title' | 'description'> {
-  /** The endpoints that the tool chooses from; one of them needs no choice. */
+  /** The endpoints that the tool chooses from; a single one needs no choice. */
   readonly members: ReadonlyMap<string, ToolEndpoint>
-  /** The argument that chooses; left out it is the first member. */
+  /** The argument that selects an endpoint; the default is the first one. */
   readonly choice: string
 }
 
 export const FIELDS_SCHEMA = { type: 'string', description: 'Comma-separated fields to show; else all.' }
 
-/** A tool over declared endpoints: its arguments, prices and answers follow from them. */
+/** A tool over declared endpoints, from which its arguments, prices and answers are derived. */
 export function endpointTool(form: EndpointToolForm): McpTool | undefined {
   const { members, choice, ...words } = form
   const [firstName] = members.keys()
@@ -63,7 +63,7 @@ export function spendingOf(args: ToolArguments): Spending {
   )
 }
 
-/** What a flag adds to a row, such as its order books, makes it several times longer. */
+/** What a flag adds to a row, such as its order books, makes the row several times longer. */
 const ROWS_PER_FLAG = 4
 
 export function maxRowsOf(args: ToolArguments): number {
@@ -86,7 +86,7 @@ export function shapedAnswer(page: EndpointPage, args: ToolArguments, spending: 
   return shapePage({ ...page, rows }, { price, ...(fields ? { fields } : {}) })
 }
 
-/** The endpoints at a path and below it, by the last word of their path. */
+/** The endpoints at a path and directly below it, by the last word of their path. */
 export function membersAt(
   endpoints: readonly ToolEndpoint[],
   path: string,

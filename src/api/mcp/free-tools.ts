@@ -15,7 +15,7 @@ import { MAX_ANSWER_CHARS, shapeObject } from './shape-answer.ts'
 import { Spending } from './spending.ts'
 import { type McpTool, ownChoice, ToolFailure } from './tool.ts'
 
-/** What there is to ask for: symbols, sources, datasets and how fresh they are. */
+/** What can be requested: symbols, sources, datasets and how fresh they are. */
 export function findSourcesTool(endpoints: readonly ToolEndpoint[]): McpTool | undefined {
   const symbols = endpoints.find(({ path }) => path === '/v1/symbols')
   const status = endpoints.find(({ path }) => path === '/v1/status')
@@ -66,7 +66,7 @@ export function findSourcesTool(endpoints: readonly ToolEndpoint[]): McpTool | u
   }
 }
 
-/** Plan, credits, limits and the price of everything the tools can read. */
+/** Plan, credits, limits, and the price of everything that the tools can read. */
 export function explainCostTool(endpoints: readonly ToolEndpoint[]): McpTool | undefined {
   const limits = endpoints.find(({ path }) => path === '/v1/limits')
   if (limits === undefined) return undefined
@@ -105,7 +105,7 @@ export function explainCostTool(endpoints: readonly ToolEndpoint[]): McpTool | u
   }
 }
 
-/** Fees and state of the node, which needs two endpoints. */
+/** Fees and state of the node, from two endpoints. */
 export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | undefined {
   const fees = endpoints.find(({ path }) => path === '/v1/fees/estimate')
   const rpc = endpoints.find(({ method, path }) => method === 'POST' && path === '/rpc')
@@ -127,7 +127,7 @@ export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | u
       const estimate = await readEndpoint(fees, {}, reading)
       const node: JsonObject = {}
       for (const method of NODE_METHODS) {
-        // The fees are paid for: what the node does not answer is reported beside them.
+        // The fees have been paid for, so a failure of the node is reported beside them.
         node[method] = await callNode(rpc, method, reading).catch((error: unknown) => {
           if (error instanceof ToolFailure) return error.detail
           throw error
@@ -138,7 +138,7 @@ export function chainStatusTool(endpoints: readonly ToolEndpoint[]): McpTool | u
   }
 }
 
-/** The only methods of the node that a tool calls: they read, and take no parameters. */
+/** The only node methods that a tool calls: they only read and take no parameters. */
 const NODE_METHODS = ['getServerInfo', 'getBlockDagInfo'] as const
 const lightCallPrice = ({ cost }: ToolEndpoint) => cost.charge({ 'light call': 1 })
 

@@ -16,12 +16,12 @@ import {
 } from './tool.ts'
 
 const MAX_BUCKETS = 60
-/** A summary reads pages of this many rows, one after another, so that other requests are served in between. */
+/** A summary reads pages of this size, one after another, so that other requests are served in between. */
 const PAGE_ROWS = 1_000
 const MAX_PAGES = 5
 const MAX_SERIES = 12
 
-/** Datasets: every list of the market half with a time range, by the last word of its path. */
+/** Datasets: every market list with a time range, by the last word of its path. */
 export function historyDatasets(endpoints: readonly ToolEndpoint[]): ReadonlyMap<string, ToolEndpoint> {
   return new Map(
     endpoints
@@ -139,7 +139,7 @@ async function readPages(
       const input = after === undefined || after === null ? asked : { ...asked, after }
       pages.push(await readEndpoint(endpoint, input, { ...context, maxRows }))
     } catch (error) {
-      // What was read is paid for: it is summarised.
+      // The pages read so far have been paid for, so they are summarised.
       if (pages.length === 0 || !(error instanceof ToolFailure)) throw error
       stopped = error.message
       break
@@ -152,7 +152,9 @@ async function readPages(
   return { rows: pages.flatMap(({ rows = [] }) => rows), pages, stopped }
 }
 
-/** Many markets at once have no common summary; noticed after the first page, before the others are paid for. */
+/**
+ * Many markets at once have no common summary. This is detected after the first page, before the others are paid for.
+ */
 function checkSeries(
   endpoint: ToolEndpoint,
   { rows = [] }: EndpointPage,
@@ -168,7 +170,7 @@ function checkSeries(
   )
 }
 
-/** What tells the series of a dataset apart: the parameters that are fields of its rows too. */
+/** What distinguishes the series of a dataset: the parameters that are also fields of its rows. */
 function identityOf({ params }: ToolEndpoint, rows: readonly JsonObject[]): string[] {
   return Object.keys(params).filter((name) => rows.some((row) => Object.hasOwn(row, name)))
 }

@@ -4,7 +4,7 @@ export function pageCoverage({ facts }: EndpointPage): JsonObject | null {
   return ((facts.meta as JsonObject | undefined)?.coverage as JsonObject | undefined) ?? null
 }
 
-/** The coverage of consecutive pages: from the first to the last instant, complete where each is, with all gaps. */
+/** The coverage of consecutive pages: from the first to the last instant, complete if each part is, with all gaps. */
 export function joinCoverage(parts: readonly (JsonObject | null)[]): JsonObject | null {
   const known = parts.filter((part) => part !== null)
   if (known.length === 0) return null

@@ -1,6 +1,6 @@
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** The members of a JSON object. Integers above 2^53 keep their digits when they are written again. */
+/** The members of a JSON object. Integers above 2^53 keep their digits when they are serialised again. */
 export function parseBody(text: string): Record<string, unknown> {
   try {
     const value: unknown = /\d{16}/.test(text) ? JSON.parse(text, keepLargeIntegers) : JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Common tasks, in the words a user would give to a model. */
+/** Common tasks, in the words that a user would give to a model. */
 interface PromptForm {
   readonly name: string
   readonly title: string

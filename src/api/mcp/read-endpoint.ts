@@ -6,11 +6,11 @@ import { type ToolArguments, type ToolContext, ToolFailure } from './tool.ts'
 
 export type JsonObject = Record<string, unknown>
 
-/** What an endpoint answered: its rows where it is a list, the other members of the body, how to go on. */
+/** The answer of an endpoint: its rows if it is a list, the other members of the body, and how to continue. */
 export interface EndpointPage {
   readonly body: JsonObject
   readonly rows: readonly JsonObject[] | undefined
-  /** The body without its rows: meta, coverage, what the envelope says. */
+  /** The body without its rows: meta, coverage and the rest of the envelope. */
   readonly facts: JsonObject
   readonly cursorParam: string | null
   readonly nextCursor: string | null
@@ -18,7 +18,7 @@ export interface EndpointPage {
 
 const MAX_RATE_WAIT_MS = 2_000
 
-/** One request through the gate, whose price cannot exceed what is left to spend. */
+/** One request through the gate whose price cannot exceed what is left to spend. */
 export async function readEndpoint(
   endpoint: ToolEndpoint,
   args: ToolArguments,
@@ -42,7 +42,7 @@ export async function readEndpoint(
   return pageOf(endpoint, body, reply)
 }
 
-/** A path is resolved before it is sent: these two would name another one. */
+/** A path is resolved before it is sent, so these two values would address another path. */
 function pathValue(name: string, value: string): string {
   if (value !== '.' && value !== '..') return value
   throw new ToolFailure(`${name} cannot be "${value}".`, `Give ${name}.`, { param: name })
@@ -52,13 +52,13 @@ export function isDryRun(args: ToolArguments): boolean {
   return String(args.dry_run) === 'true'
 }
 
-/** A value that is no number is left to the gate, which explains what is allowed. */
+/** A value that is not a number is left to the gate, whose error lists what is allowed. */
 function rowsToAsk(asked: unknown, max: number): number | string {
   const rows = Number(asked ?? max)
   return Number.isFinite(rows) ? Math.min(rows, max) : String(asked)
 }
 
-/** A model cannot wait for a second; the server can. */
+/** Retries once after a short rate limit, because a model cannot wait for a second but the server can. */
 async function callPatiently(
   request: Parameters<ToolContext['call']>[0],
   { call, wait, isOver }: ToolContext,

@@ -1,12 +1,12 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { type McpService, type McpSession, mcpServerFactory } from './server.ts'
 
-/** One HTTP request of the protocol, its body parsed. */
+/** One HTTP request of the protocol, with its parsed body. */
 export interface McpHttpRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
   readonly session: McpSession
-  /** Nobody waits for the answer any longer. */
+  /** After this time nobody waits for the answer. */
   readonly endsInMs: number
 }
 
@@ -16,13 +16,13 @@ export interface McpHttpReply {
   readonly body: string
 }
 
-/** As the route sees it. */
+/** The interface for the route. */
 export interface McpHttp {
   serve(request: McpHttpRequest): Promise<McpHttpReply>
   close(): Promise<void>
 }
 
-/** Streamable HTTP without sessions, in both revisions of the protocol: each request has a server of its own. */
+/** Streamable HTTP without sessions, in both revisions of the protocol. Each request gets its own server. */
 export function createMcpHttp(service: McpService) {
   const serverFor = mcpServerFactory(service)
   const handler = createMcpHandler(
@@ -39,7 +39,7 @@ export function createMcpHttp(service: McpService) {
         body: JSON.stringify(body),
         signal: end.signal,
       })
-      // The key was checked before and is checked by the gate for every call; the SDK needs none.
+      // The key has already been checked, and the gate checks it for every call, so the SDK needs none.
       const authInfo = { token: '', clientId: '', scopes: [], extra: { session } }
       const answer = async () => {
         const response = await handler.fetch(request, { parsedBody: body, authInfo })
@@ -55,7 +55,9 @@ export function createMcpHttp(service: McpService) {
   }
 }
 
-/** The SDK never ends the answer to a batch that cancels a request of its own: it is ended when its time is over. */
+/**
+ * The SDK never ends the answer to a batch that cancels one of its own requests, so it is ended when its time is over.
+ */
 async function settledWithin<T>(answer: Promise<T>, ms: number, end: AbortController): Promise<T> {
   const over = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
@@ -70,7 +72,7 @@ async function settledWithin<T>(answer: Promise<T>, ms: number, end: AbortContro
   }
 }
 
-/** The SDK hands over what `serve` gave it. */
+/** The SDK passes on what `serve` gave it. */
 function sessionOf(authInfo: { extra?: Record<string, unknown> } | undefined): McpSession {
   const session = authInfo?.extra?.session
   if (session === undefined) throw new Error('a request without a session')

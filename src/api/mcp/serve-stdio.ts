@@ -2,7 +2,10 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { serviceCall } from './call-service.ts'
 import { type McpService, mcpServerFactory } from './server.ts'
 
-/** The same server for programs that start it as a child: tools call a running service over HTTP. Ends with stdin. */
+/**
+ * The same server for programs that start it as a child process: its tools call a running service over HTTP. It ends
+ * with stdin.
+ */
 export function serveMcpOverStdio(
   service: McpService,
   options: { readonly url: string; readonly key: string; readonly complain: (text: string) => void },
@@ -16,7 +19,7 @@ export function serveMcpOverStdio(
     onerror: onFault,
   })
   return new Promise((resolve) => {
-    // A file as input ends without being closed, a pipe may be closed without an end.
+    // A file as input ends without being closed, while a pipe may be closed without ending.
     for (const event of ['end', 'close']) process.stdin.once(event, () => void handle.close().then(resolve))
   })
 }

@@ -10,7 +10,7 @@ import { mcpTools } from './tools.ts'
 export interface McpSession {
   readonly call: EndpointCall
   readonly isOver: () => boolean
-  /** Of faults that are ours, so that they are logged. */
+  /** Called for errors that are our fault, so that they are logged. */
   readonly onFault: (error: unknown) => void
 }
 
@@ -23,7 +23,7 @@ const INSTRUCTIONS = `Tapeline: recorded market history (prices, trades, order b
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
 
-/** Makes the servers of the protocol: the SDK takes one for each request or connection. */
+/** Creates servers of the protocol; the SDK takes one for each request or connection. */
 export function mcpServerFactory({ version, endpoints }: McpService): (session: McpSession) => Server {
   const tools = mcpTools(endpoints)
   const definitions = tools.map(definitionOf)

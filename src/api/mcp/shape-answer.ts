@@ -1,12 +1,12 @@
 import type { EndpointPage, JsonObject } from './read-endpoint.ts'
 
-/** Characters of one answer, all included. */
+/** Maximum number of characters in one answer, everything included. */
 export const MAX_ANSWER_CHARS = 20_000
-/** Lists inside objects, such as the gaps of a coverage or the outputs of a transaction. */
+/** Limits for lists inside objects, such as the gaps of a coverage or the outputs of a transaction. */
 const LIST_ITEMS = [50, 20, 8, 3, 1] as const
 const MAX_TEXT_CHARS = 2_000
 
-/** Rows as a table: names once, values that all rows share once. */
+/** Rows as a table in which names, and values that all rows share, appear once. */
 export interface RowTable {
   readonly same_in_all_rows: JsonObject
   readonly columns: readonly string[]
@@ -29,9 +29,7 @@ export function tableOf(rows: readonly JsonObject[], fields?: readonly string[])
   }
 }
 
-/**
- * A page of rows within the limit of characters. Rows that do not fit are left out, and `rest` says how to get them.
- */
+/** A page of rows within the character limit. Rows that do not fit are left out, and `rest` says how to get them. */
 export function shapePage(
   page: EndpointPage & { readonly rows: readonly JsonObject[] },
   options: { readonly fields?: readonly string[]; readonly price: JsonObject; readonly note?: string },
@@ -62,7 +60,7 @@ function nextPage(cursor: JsonObject): JsonObject {
   return { how: 'Make the same call with this argument added for the next rows.', add: cursor }
 }
 
-/** A cursor would begin after the rows that were read, so the rest is addressed by time. */
+/** A cursor would continue after the rows that were read, so the rest is addressed by time. */
 function omitted(rows: readonly JsonObject[], count: number): JsonObject {
   const left = rows.length - count
   const [first, last] = [timeOf(rows[0]), timeOf(rows.at(-1))]
@@ -83,7 +81,7 @@ function timeOf(row: JsonObject | undefined): string | undefined {
   return typeof row?.timestamp === 'string' ? row.timestamp : undefined
 }
 
-/** The meta of a list without what the answer says in its own words, coverage in its own place. */
+/** The meta of a list without what the answer states elsewhere, and with coverage at the top level. */
 function shortFacts(facts: JsonObject): JsonObject {
   const { meta, credits_used: _credits, next_cursor: _cursor, ...others } = facts
   const {
@@ -101,7 +99,7 @@ function shortFacts(facts: JsonObject): JsonObject {
   }
 }
 
-/** An object within the limit of characters: the longer its lists, the fewer of their items are shown. */
+/** An object within the character limit: if it is too long, fewer items of its lists are shown. */
 export function shapeObject(value: JsonObject): JsonObject {
   if (charsOf(value) <= MAX_ANSWER_CHARS) return value
   for (const items of LIST_ITEMS) {

@@ -1,7 +1,7 @@
 import type { EndpointReply, ToolEndpoint } from './endpoint-call.ts'
 import { ToolFailure } from './tool.ts'
 
-/** The credits that one tool call may use and has used. A call whose price could exceed the rest is not made. */
+/** The credits that one tool call may spend and has spent. A request whose price could exceed the rest is not made. */
 export class Spending {
   readonly max: number
   charged = 0
@@ -13,12 +13,12 @@ export class Spending {
     this.max = max
   }
 
-  /** Rows that the rest pays for; throws where it does not pay for a useful answer. */
+  /** How many rows the rest pays for; throws if it does not pay for a useful answer. */
   affordableRows(endpoint: ToolEndpoint, input: Readonly<Record<string, unknown>>): number {
     const { cost } = endpoint
     const rest = this.max - this.charged
     const units = Object.keys(cost.prices).filter((unit) => unit !== 'row')
-    // Units beside rows (a look into the mempool) are known only afterwards: each is expected once.
+    // Units other than rows (a look into the mempool) are known only afterwards, so each is expected once.
     const possible = Object.fromEntries(units.map((unit) => [unit, 1]))
     const extra = cost.charge(possible, input) - cost.charge({}, input)
     const least = cost.least(input) + extra
@@ -26,7 +26,7 @@ export class Spending {
     return cost.affordableRows(rest - extra, input)
   }
 
-  /** Throws where the rest does not pay for a call of this price. */
+  /** Throws if the rest does not pay for a call of this price. */
   ensure({ cost }: ToolEndpoint, credits: number): void {
     if (credits <= this.max - this.charged) return
     const spent = this.charged === 0 ? '' : ` after ${this.charged} were used`
@@ -45,7 +45,7 @@ export class Spending {
     this.#rules.add(`${endpoint.path}: ${endpoint.cost.describe()}`)
   }
 
-  /** The part of every answer that says what it cost. */
+  /** The part of every answer that states what it cost. */
   get price() {
     return {
       credits_charged: this.charged,

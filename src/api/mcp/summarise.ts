@@ -1,7 +1,7 @@
 import type { JsonObject } from './read-endpoint.ts'
 import { type RowTable, tableOf } from './shape-answer.ts'
 
-/** Rows of one series and one stretch of time as first, last, least, greatest and mean of every number in them. */
+/** Summarises rows per series and time bucket: first, last, minimum, maximum and mean of every number in them. */
 export function summarise(
   rows: readonly JsonObject[],
   options: {
@@ -23,7 +23,7 @@ export function summarise(
     const series = JSON.stringify(key)
     seen.add(series)
     const step = Math.floor(((times[index] ?? from) - from) / widthMs)
-    // The newest row ends the last step.
+    // The newest row belongs to the last bucket.
     const atMs = from + Math.min(step, options.buckets - 1) * widthMs
     const name = `${String(atMs).padStart(15)} ${series}`
     const group = groups.get(name) ?? { key, atMs, rows: [] }

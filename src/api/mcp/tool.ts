@@ -1,7 +1,7 @@
 import { nearest } from '../../core/nearest.ts'
 import type { EndpointCall } from './endpoint-call.ts'
 
-/** A tool without the protocol: what a model sees of it and what it does. */
+/** A tool independent of the protocol: what a model sees of it and what it does. */
 export interface McpTool {
   readonly name: string
   readonly title: string
@@ -12,7 +12,7 @@ export interface McpTool {
 
 export interface ToolContext {
   readonly call: EndpointCall
-  /** The service stops working on the request then. */
+  /** Returns true once the service has stopped working on the request. */
   readonly isOver: () => boolean
   readonly wait: (ms: number) => Promise<void>
 }
@@ -42,7 +42,7 @@ const MAX_ARGUMENTS = 32
 const MAX_ARGUMENT_CHARS = 1_000
 
 /**
- * Checks names and kinds. The values of an endpoint's own parameters are checked by the gate, whose errors list what is
+ * Checks names and types. The gate checks the values of an endpoint's own parameters, and its errors list what is
  * allowed.
  */
 export function readArguments(tool: Pick<McpTool, 'inputSchema'>, given: unknown): ToolArguments {
@@ -82,7 +82,7 @@ function describeArgument(schema: ArgumentSchema | undefined): string {
   return Array.isArray(values) ? `one of ${values.join(', ')}.` : String(schema?.description ?? '')
 }
 
-/** An argument of a tool itself: the gate does not know it. */
+/** An argument of the tool itself, which the gate does not know. */
 export function ownChoice(args: ToolArguments, name: string, allowed: readonly string[]): string | undefined {
   const value = args[name]
   if (value === undefined) return undefined

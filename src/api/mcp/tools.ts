@@ -7,8 +7,9 @@ import { proofTool } from './proof-tool.ts'
 import type { McpTool } from './tool.ts'
 
 /**
- * The tools, shaped for models: a few questions, not one tool per route. What they accept and return follows from the
- * declarations, so a new source, parameter, field or part of a market or an address appears without a change here.
+ * The tools, designed for models: a few questions instead of one tool per route. What they accept and return is derived
+ * from the declarations, so a new source, parameter, field or part of a market or an address appears without a change
+ * here.
  */
 export function mcpTools(endpoints: readonly ToolEndpoint[]): McpTool[] {
   const one = (path: string) =>

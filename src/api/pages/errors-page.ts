@@ -2,7 +2,7 @@ import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import { HTML, madeOnce, type PublicPage } from '../../dashboard/pages/public-page.ts'
 import { escapeHtml, framed } from './frame.ts'
 
-/** Target of the `type` links in problem+json answers. */
+/** The target of the `type` links in problem+json answers. */
 export const errorsPage: PublicPage = {
   path: '/docs/errors',
   contentType: HTML,

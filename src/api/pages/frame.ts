@@ -1,4 +1,4 @@
-/** What all pages have around their content. */
+/** The frame around the content of every page. */
 export const GUIDE_STYLE_PATH = '/guide/guide.css'
 export const GUIDE_SCRIPT_PATH = '/guide/guide.js'
 

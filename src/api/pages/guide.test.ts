@@ -14,7 +14,7 @@ const pages = await Promise.all(
     .filter(({ contentType }) => contentType.startsWith('text/html'))
     .map(async ({ path }) => ({ path, html: await textOf(path) })),
 )
-/** Served by others. */
+/** Paths that are served elsewhere. */
 const OTHERS = ['/', '/docs', '/openapi.json', '/asyncapi.json', '/favicon.svg']
 
 test('every link of the guide leads somewhere, and nothing is loaded from elsewhere', () => {
@@ -37,7 +37,7 @@ test('code is shown as it is written, in tabs where several languages stand toge
   const first = pages.find(({ path }) => path === '/guide')?.html ?? ''
   assert.match(first, /<div class="blocks"><figure data-language="Shell">/)
   assert.match(first, /curl -s -H &quot;X-API-Key: \$TAPELINE_KEY&quot;/)
-  // A regular expression that reaches too far would put the code of other sections into the first tabs.
+  // A regular expression that matches too much would put the code of other sections into the first tabs.
   const groups = pages.flatMap(({ html }) => html.match(/<div class="blocks">[\s\S]*?<\/div>/g) ?? [])
   assert.ok(groups.length > 10)
   for (const group of groups) {

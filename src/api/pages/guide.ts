@@ -1,4 +1,4 @@
-/** The guide for customers: the files of `docs/`, as pages, as text for models, and as a list of words to search in. */
+/** The guide for customers: the files of `docs/` as pages, as text for models, and as a search index. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CSS, HTML, madeOnce, type PublicPage } from '../../dashboard/pages/public-page.ts'
@@ -13,7 +13,7 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 const MAX_AGE_SECONDS = 3_600
 const WEB = join(import.meta.dirname, 'web')
 
-/** In the order in which they are read; the rest of `docs/` is for those who run or change the service. */
+/** In reading order. The rest of `docs/` is for those who operate or change the service. */
 const CHAPTERS: readonly { readonly title: string; readonly pages: readonly string[] }[] = [
   {
     title: 'Guide',
@@ -45,11 +45,11 @@ const CHAPTERS: readonly { readonly title: string; readonly pages: readonly stri
     ],
   },
 ]
-/** Those that are written for customers; their programs are run by a test. */
+/** The pages written for customers; a test runs their programs. */
 export const CUSTOMER_PAGES: readonly string[] = CHAPTERS[0]?.pages ?? []
 const FIRST = 'guides/getting-started'
 
-/** `guides/credits` is `/guide/credits`, `protocol/errors` is `/guide/protocol/errors`. */
+/** Maps `guides/credits` to `/guide/credits`, and `protocol/errors` to `/guide/protocol/errors`. */
 function guidePath(name: string): string {
   return name === FIRST ? '/guide' : `/guide/${name.replace(/^guides\//, '')}`
 }
@@ -103,7 +103,7 @@ function pagesOf(names: readonly string[]): GuidePage[] {
   ]
 }
 
-/** With the name of the first page too. */
+/** Unlike `guidePath`, this also names the first page. */
 const guideAddress = (name: string) => `/guide/${name.replace(/^guides\//, '')}`
 
 function textOf(name: string): string {
@@ -112,7 +112,7 @@ function textOf(name: string): string {
 
 const titleOf = (text: string) => /^# (.+)$/m.exec(text)?.[1] ?? ''
 
-/** The address of another page of the guide; undefined for what is not in it. */
+/** The address of another page of the guide; undefined if the page is not part of it. */
 function linkTarget(name: string): string | undefined {
   return CHAPTERS.some(({ pages }) => pages.includes(name)) ? guidePath(name) : undefined
 }

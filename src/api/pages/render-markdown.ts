@@ -6,14 +6,14 @@ import { escapeHtml } from './frame.ts'
 export interface RenderedPage {
   readonly title: string
   readonly html: string
-  /** What is searched: each heading with the text below it. */
+  /** The search index: each heading with the text below it. */
   readonly sections: readonly { readonly path: string; readonly title: string; readonly text: string }[]
 }
 
 interface PageLinks {
-  /** Of this page, such as `guides/credits`. */
+  /** The name of this page, such as `guides/credits`. */
   readonly name: string
-  /** The address of a page by its name; undefined for what is not served. */
+  /** The address of a page by its name; undefined if it is not served. */
   pathOf(name: string): string | undefined
 }
 
@@ -25,14 +25,14 @@ const LANGUAGES: Record<string, string> = {
   json: 'JSON',
   text: 'Text',
 }
-/** Blocks with nothing in between. What is shown as code has no `<` any more, so no match reaches over a paragraph. */
+/** Adjacent code blocks. Displayed code contains no `<`, so a match cannot extend over a paragraph. */
 const NEIGHBOURS = /(?:<figure[^<]*<pre><code>[^<]*<\/code><\/pre><\/figure>\s*){2,}/g
 const MAX_SEARCHED_CHARS = 4_000
 
-/** Loaded with the first page that is asked for: a service whose guide nobody reads needs no parser. */
+/** The parser is loaded with the first page that is requested, because many services never serve the guide. */
 export async function renderMarkdown(text: string, links: PageLinks): Promise<RenderedPage> {
   const { Marked } = await import('marked')
-  // A page takes milliseconds, and the words to search in need all of them.
+  // A page takes milliseconds, and the search index needs all of them.
   await nextTurn()
   const marked = new Marked({ gfm: true })
   marked.use({
@@ -65,7 +65,7 @@ export async function renderMarkdown(text: string, links: PageLinks): Promise<Re
   }
 }
 
-/** `./credits.md#price` of a guide is `/guide/credits#price`. */
+/** Maps `./credits.md#price` in a guide to `/guide/credits#price`. */
 function targetOf(href: string, { name, pathOf }: PageLinks): string {
   const [file = '', fragment] = href.split('#')
   if (!file.endsWith('.md') || /^[a-z]+:/.test(file)) return href

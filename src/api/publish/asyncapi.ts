@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts'
 
-/** The stream and the webhook deliveries as AsyncAPI 3, derived from the kinds of events. */
+/** The stream and the webhook deliveries as AsyncAPI 3, derived from the event kinds. */
 const VERSION = '3.0.0'
 
 const text = (description: string) => ({ type: 'string', description })

@@ -54,7 +54,7 @@ function endpointsOf<Services>(
   })
 }
 
-/** The symbols list; the earliest data point comes from the store. */
+/** The list of symbols; the earliest data point comes from the store. */
 export function symbolsCatalog(earliest: (symbol: string) => string | null): SymbolsBody {
   const symbols = SYMBOLS.map((symbol) => ({
     symbol,

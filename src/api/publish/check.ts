@@ -1,7 +1,7 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { pathParamsOf, publishedRoutes } from './router.ts'
 
-/** Refuses to start with a declaration that is incomplete or contradicts another one. */
+/** Refuses to start if a declaration is incomplete or contradicts another one. */
 export function checkDeclarations<Services>(endpoints: readonly AnyEndpoint<Services>[]): void {
   const faults = endpoints.flatMap((endpoint) =>
     faultsOf(endpoint).map((fault) => `${endpoint.method} ${endpoint.path}: ${fault}`),
@@ -67,7 +67,7 @@ function isPrice(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
-/** Every leaf field of an answer is described. */
+/** The fields without a description; every leaf field of an answer needs one. */
 function undescribed(schema: unknown, path = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const { properties, anyOf, items } = schema as {

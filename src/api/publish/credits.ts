@@ -1,7 +1,7 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { publishedRoutes } from './router.ts'
 
-/** The credit table: what every path costs, in numbers; `x-credits` of the operation has it in words. */
+/** The credit table: what every path costs, in numbers. The `x-credits` member of an operation has it in words. */
 export interface CreditRow {
   operation: string
   base: number

@@ -17,7 +17,7 @@ interface Parameter extends Json {
   name: string
 }
 
-/** A document that was made without samples → the same with the examples that depend on them. */
+/** Adds the examples that depend on samples to a document that was built without them. */
 export function fillExamples<Services>(
   document: object,
   endpoints: readonly AnyEndpoint<Services>[],
@@ -53,7 +53,7 @@ export function fillExamples<Services>(
   return shareAgain({ ...(document as Document), paths: filled })
 }
 
-/** Parameters that stopped being shared when their examples were filled in: equal ones are shared again. */
+/** Parameters that were no longer shared after their examples were filled in; equal ones are shared again. */
 function shareAgain(document: Document): object {
   const { paths, components } = document
   const parts = Object.values(paths).flatMap((methods) =>

@@ -68,7 +68,7 @@ export const errorBody = {
 
 const { error: _error, message: _message, ...errorDetails } = errorBody.properties
 
-/** The same with `Accept: application/problem+json`: RFC 9457. */
+/** The body with `Accept: application/problem+json` (RFC 9457). */
 export const problemBody = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
@@ -99,7 +99,7 @@ const dryRunFields = {
   },
 }
 
-/** What `dry_run=true` answers with, on every GET that takes a key. */
+/** The answer to `dry_run=true`, on every GET that takes a key. */
 export const dryRunBody = {
   type: 'object',
   description: 'Preview of the price, with `dry_run=true`.',
@@ -147,7 +147,7 @@ export const listMeta = {
 interface HeaderPart {
   description: string
   schema: object
-  /** Which answers carry it: all, those to a key, lists and catalogs, answers to POST, or certain refusals. */
+  /** Which answers carry the header: all, those to a key, lists and catalogs, answers to POST, or certain refusals. */
   'x-on': 'all' | 'key' | 'list' | 'post' | '401' | '429'
 }
 

@@ -1,4 +1,4 @@
-/** Names of the components of a document. */
+/** Names for the components of a document. */
 export function freeName(wanted: string, taken: object): string {
   let name = wanted
   for (let n = 2; Object.hasOwn(taken, name); n++) name = `${wanted}${n}`

@@ -1,7 +1,7 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import type { Tier } from '../../core/plan.ts'
 
-/** What every call costs and from which tier on it is open, for people. */
+/** What every call costs and the lowest tier that may make it, for people. */
 export interface Price {
   readonly tag: string
   readonly operation: string

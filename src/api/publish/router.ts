@@ -38,7 +38,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${source}$`)
 }
 
-/** Which methods a concrete path has, for 405 with `Allow`. */
+/** The methods that a concrete path has, for 405 with `Allow`. */
 export function methodFinder(routes: readonly { method: string; path: string }[]) {
   const patterns = routes.map(({ method, path }) => ({ method, pattern: patternOf(path) }))
   return (path: string): string[] => {
@@ -48,7 +48,9 @@ export function methodFinder(routes: readonly { method: string; path: string }[]
   }
 }
 
-/** The route of a concrete path and the values of its parameters. A static segment wins over a parameter. */
+/**
+ * The route of a concrete path and the values of its parameters. A static segment takes precedence over a parameter.
+ */
 export function routeFinder<R extends { method: string; path: string }>(routes: readonly R[]) {
   const patterns = routes
     .map((route) => ({

@@ -1,7 +1,6 @@
 /**
- * An OpenAPI document in which everything is written out → the same with its repeated parts under `components`:
- * parameters, answers and schemas are referred to instead of repeated, and headers are described once (`x-on` says
- * which answers carry them).
+ * Moves the repeated parts of a fully written-out OpenAPI document to `components`: parameters, answers and schemas are
+ * referenced instead of repeated, and headers are described once (`x-on` says which answers carry them).
  */
 import { freeName, mapValues, pascal } from './part-names.ts'
 import { shareSchemas } from './share-schemas.ts'
@@ -61,15 +60,15 @@ function operationsOf({ paths }: Document): Operation[] {
   return Object.values(paths).flatMap((methods) => Object.values(methods))
 }
 
-/** What a success is, the summary of the operation says. */
+/** The summary of the operation already says what a success means. */
 function briefly(status: string, answer: Json): Json {
   return status.startsWith('2') ? { ...answer, description: 'Success.' } : answer
 }
 
-/** Every refusal has this form as well; the document says so once. */
+/** Every refusal also has this form; the document states that once. */
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The schemas of answers that are no component yet, and what to call them. */
+/** The schemas of answers that are not components yet, with the names to give them. */
 function pagesOf(operation: Operation): { place: string; schema: Json }[] {
   const place = `${operation['x-row-schema']?.split('/').at(-1) ?? ''}Page`
   return Object.values(operation.responses).flatMap(({ content = {} }) => {
@@ -93,13 +92,13 @@ function withSchemas({ headers: _described, ...part }: Response, shared: Readonl
   }
 }
 
-/** A parameter that says nothing else may be left out. */
+/** A parameter is optional unless it says otherwise, so `required: false` is left out. */
 function withoutDefault(part: object): object {
   const { required, ...rest } = part as { required?: boolean }
   return required === false ? rest : part
 }
 
-/** Names for what occurs more than once. */
+/** Names parts that occur more than once. */
 function createPartBook(group: string) {
   const texts = new Map<object, string>()
   const uses = new Map<string, number>()
@@ -123,7 +122,7 @@ function createPartBook(group: string) {
   }
 }
 
-/** After its title, or the first code that its description lists. */
+/** Named after its title, or after the first code in its description. */
 function answerName(status: string, { description }: Response): string {
   const code = /^`(\w+)`/.exec(description)?.[1]
   return status === '304' ? 'NotModified' : pascal(code ?? description.replace(/ \(.*\)/, ''))

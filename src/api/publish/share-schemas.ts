@@ -1,9 +1,9 @@
 /**
- * Schemas → the same with what they repeat under names of its own.
+ * Moves repeated parts of schemas to named components.
  *
- * Equal schemas are one node, which knows what it contains. From the largest to the smallest, so that containers are
- * decided before what they contain, each node learns how often it would be written; if that is worth a name, it is
- * written once, and so is everything inside it.
+ * Equal schemas are one node, which knows its children. The nodes are visited from the largest to the smallest, so that
+ * containers are decided before their contents. Each node learns how often it would be written; if that is worth a
+ * name, it is written only once, and so is everything inside it.
  */
 import { freeName, pascal } from './part-names.ts'
 
@@ -12,21 +12,21 @@ type Json = Record<string, unknown>
 interface Node {
   readonly text: string
   readonly schema: Json
-  /** Where it was seen first. */
+  /** Where the node was first seen. */
   readonly place: string
   readonly children: Node[]
   uses: number
-  /** Of the component that it is. */
+  /** The name of its component, if it is one. */
   name?: string
 }
 
-/** A name for every small part would make the document harder to read. */
+/** Naming every small part would make the document harder to read. */
 const WORTH_BYTES = 60
 const REFERENCE_BYTES = 50
 
 /**
  * @param named the components
- * @param others schemas outside them; `place` is the name that one gets where it is worth one
+ * @param others schemas outside them; `place` is the name that a schema gets if it is worth one
  */
 export function shareSchemas(
   named: Json,
@@ -83,7 +83,7 @@ function isWorthName({ uses, text }: Node): boolean {
   return (uses - 1) * (text.length - REFERENCE_BYTES) > WORTH_BYTES
 }
 
-/** Keywords that hold a schema, and those that hold a list of them. */
+/** Keywords that contain a schema, and those that contain a list of schemas. */
 const ONE = ['items', 'additionalProperties', 'not']
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
 
@@ -103,8 +103,8 @@ function mapChildren(schema: Json, map: (child: Json, key: string) => Json): Jso
 }
 
 /**
- * Says the same in fewer words: one list of types instead of a choice between a type and null, no empty conditions,
- * and what all shapes of a choice have in common beside the choice.
+ * Writes a schema more briefly: one list of types instead of a choice between a type and null, no empty conditions, and
+ * what all shapes of a choice have in common outside the choice.
  */
 function tidy(value: unknown): Json {
   const { 'x-wire': _internal, ...whole } = mapChildren(value as Json, tidy)
@@ -126,7 +126,7 @@ function tidy(value: unknown): Json {
     : withoutCommon(anyOf, rest)
 }
 
-/** A constant has its type, and an object without members needs no list of them. */
+/** A constant implies its type, and an object without members needs no list of them. */
 function withoutImplied(schema: Json): Json {
   const { type, properties, ...rest } = schema
   const { method } = (properties ?? {}) as { method?: { const?: unknown } }
@@ -172,7 +172,7 @@ function withoutCommon(shapes: readonly Json[], rest: Json): Json {
   }
 }
 
-/** One that allows other members: what a part of its members has to be can then be said elsewhere. */
+/** An object that allows other members, so that constraints on some of its members can be stated elsewhere. */
 function isOpenObject(schema: Json): schema is Shape {
   return (
     schema.type === 'object' && schema.properties !== undefined && schema.additionalProperties === undefined

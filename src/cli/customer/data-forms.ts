@@ -1,9 +1,11 @@
-/** `get` and `cost` have a form for everything that can be read, so that options are checked before a request is sent. */
+/**
+ * `get` and `cost` have a form for everything that can be read, so that options are validated before a request is sent.
+ */
 import type { CommandForm } from '../command.ts'
 import { CONNECTION_OPTIONS } from './forms.ts'
 import type { ReadableOperation } from './read-operations.ts'
 
-/** With `--all`, where `--max-credits` is left out. */
+/** The default of `--max-credits` with `--all`. */
 export const USUAL_MAX_CREDITS = '10000'
 
 export interface DataForm extends CommandForm {
@@ -55,7 +57,7 @@ function outputOptions({ columns, hasPrice }: ReadableOperation): CommandForm['o
   }
 }
 
-/** `openInterest` and `open_interest` are `open-interest`; `--tx-id` is `--tx_id`. */
+/** Maps `openInterest` and `open_interest` to `open-interest`, and `--tx-id` to `--tx_id`. */
 export function usualSpelling(argv: readonly string[], operations: readonly ReadableOperation[]): string[] {
   const plain = (word: string) => word.replaceAll(/[-_]/g, '').toLowerCase()
   const operation = operations.find(({ name }) => argv.some((word) => plain(word) === plain(name)))

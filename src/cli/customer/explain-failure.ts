@@ -1,4 +1,4 @@
-/** A failure as one sentence that says what to change, and the exit code of its kind. */
+/** Explains a failure in one sentence that says what to change, with an exit code for its kind. */
 import {
   ApiError,
   ConnectionError,
@@ -10,17 +10,17 @@ import { CommandError, UsageError } from '../command.ts'
 
 const EXIT_CODES = { refused: 1, notUnderstood: 2, creditLimit: 3, noAnswer: 4 } as const
 
-/** Whoever read the output has gone: nothing more to do, and nothing wrong. */
+/** The reader of the output is gone: there is nothing more to do, and nothing is wrong. */
 export class ReaderGone extends Error {
   override readonly name = 'ReaderGone'
 }
 
-/** With `=`, because a cursor may begin with a dash. */
+/** Written with `=`, because a cursor may begin with a dash. */
 export function cursorOption(param: string | undefined, cursor: string): string {
   return `--${param}=${cursor}`
 }
 
-/** Undefined: not a failure that is expected. `cursorParam` of what was read tells where to go on. */
+/** Undefined for an unexpected failure. `cursorParam` is the option with which the user can continue. */
 export function explainFailure(
   error: unknown,
   cursorParam: string | undefined,

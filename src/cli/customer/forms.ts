@@ -1,14 +1,14 @@
-/** The commands of customers as they are written; what runs them is loaded when it is needed. */
+/** Names and options of the customer commands; the code that runs them is loaded on demand. */
 import { EVENT_KINDS } from '../../events/kinds.ts'
 import type { CommandForm } from '../command.ts'
 
-/** Which service, and as whom. */
+/** Options for the service and the key. */
 export const CONNECTION_OPTIONS: CommandForm['options'] = {
   url: { about: 'Address of the service; left out: TAPELINE_URL, else that of tapeline login.' },
   key: { about: 'API key; left out: TAPELINE_KEY, else that of tapeline login.' },
 }
 
-/** In the list of all commands. */
+/** For the list of all commands. */
 export const DATA_COMMANDS: readonly CommandForm[] = [
   {
     name: 'get',

@@ -1,4 +1,7 @@
-/** `login` stores address and key for the other commands of customers, once the service has accepted them; `logout` forgets them. */
+/**
+ * `login` stores address and key for the other customer commands, once the service has accepted them; `logout` forgets
+ * them.
+ */
 import { Tapeline } from '../../../clients/typescript/src/index.ts'
 import { UsageError } from '../command.ts'
 import type { CustomerTerminal } from './run-data.ts'
@@ -18,7 +21,7 @@ export async function runLogin(
   await terminal.print(`Plan ${plan}, ${credits.remaining} credits left. Stored in ${file}\n`)
 }
 
-/** The key stays valid: only the dashboard, or the operator, revokes one. */
+/** The key stays valid; only the dashboard or the operator can revoke it. */
 export async function runLogout(file: string, terminal: CustomerTerminal): Promise<void> {
   const said = forgetLogin(file) ? `Forgotten: ${file} is deleted.` : `Nothing is stored in ${file}.`
   await terminal.print(`${said}\n`)

@@ -1,4 +1,4 @@
-/** Rows as they are printed, page by page. */
+/** Prints rows page by page. */
 import { writeJson } from '../../../clients/typescript/src/exact-json.ts'
 import { csvField, csvLine } from '../../contract/envelopes.ts'
 import { createOutput, type Output } from '../output.ts'
@@ -36,13 +36,13 @@ export function createRowPrinter(format: RowFormat, columns: readonly string[]):
   }
 }
 
-/** One object: a line for every field. */
+/** Prints one object, with a line for every field. */
 export function fieldsText(record: Row): string {
   const fields = Object.entries(record).map(([name, value]) => [name, plainValue(value)])
   return printedBy((output) => output.print(Object.fromEntries(fields)))
 }
 
-/** Columns that no row fills are left out. */
+/** Leaves out columns that no row fills. */
 function tableText(rows: readonly Row[], columns: readonly string[]): string {
   const isFilled = (column: string) => rows.some((row) => row[column] !== null && row[column] !== undefined)
   const used = columns.filter(isFilled)
@@ -56,7 +56,7 @@ function printedBy(print: (output: Output) => void): string {
   return parts.join('')
 }
 
-/** Lists, objects and long integers as JSON text; what has a form of its own stays. */
+/** Lists, objects and long integers become JSON text; other values stay as they are. */
 function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'object' && value !== null ? writeJson(value) : value

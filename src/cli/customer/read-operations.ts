@@ -1,24 +1,27 @@
-/** What can be read, from the OpenAPI document: a new endpoint or parameter is a word of the command line by itself. */
+/**
+ * What can be read, derived from the OpenAPI document, so that a new endpoint or parameter appears on the command line
+ * without a change here.
+ */
 import { clientName } from '../../core/client-name.ts'
 
 export interface ReadableOperation {
-  /** As it is typed: `open-interest`. */
+  /** As the user types it: `open-interest`. */
   readonly name: string
   /** The client's method: `openInterest`. */
   readonly method: string
   readonly about: string
-  /** Whether `dry_run` tells its price. */
+  /** Whether `dry_run` returns its price. */
   readonly hasPrice: boolean
   readonly params: readonly { readonly name: string; readonly about: string; readonly required: boolean }[]
   /** The parameter that takes a cursor. */
   readonly cursorParam: string | undefined
-  /** The fields of its rows; undefined where the answer is one object. */
+  /** The fields of its rows; undefined if the answer is a single object. */
   readonly columns: readonly string[] | undefined
 }
 
 type Part = Record<string, unknown>
 
-/** Set by options of the command line. */
+/** These are set by options of the command line. */
 const OWN_PARAMS = ['dry_run', 'format']
 const CURSOR_PARAMS = ['after', 'cursor']
 

@@ -1,4 +1,4 @@
-/** The commands of customers: they talk to a running service and need neither its settings nor its data. */
+/** The customer commands: they talk to a running service and need neither its settings nor its data. */
 import type { ParsedCommand } from '../run-command.ts'
 import type { DataForm } from './data-forms.ts'
 import { explainFailure, ReaderGone } from './explain-failure.ts'
@@ -17,7 +17,7 @@ interface CustomerSettings {
   readonly configFolder: string
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function runCustomer(
   parsed: ParsedCommand,
   data: readonly DataForm[],
@@ -55,7 +55,7 @@ async function run(
   return (isCost ? runCost : runGet)({ operation, values, json, connection, terminal })
 }
 
-/** Stopped by its user, a stream ends in good order. */
+/** Lets a stream end cleanly when its user stops it. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())

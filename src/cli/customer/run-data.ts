@@ -1,4 +1,4 @@
-/** `get` and `cost`: the client's method of that name, its rows printed as they arrive. */
+/** `get` and `cost`: call the client's method of that name and print its rows as they arrive. */
 
 import { writeJson } from '../../../clients/typescript/src/exact-json.ts'
 import { CreditLimitError, type DryRun, type Rows, Tapeline } from '../../../clients/typescript/src/index.ts'
@@ -27,23 +27,23 @@ export interface DataRun {
   readonly terminal: CustomerTerminal
 }
 
-/** Data goes to one side, what is said about it to the other. */
+/** Data goes to standard output, messages about it to standard error. */
 export interface CustomerTerminal {
   readonly isTerminal: boolean
-  /** Resolves when it is written; `ReaderGone` when nobody reads it any more. */
+  /** Resolves once the text is written; rejects with `ReaderGone` if nobody reads it any more. */
   print(text: string): Promise<void>
   say(text: string): void
-  /** A line that the next one replaces; nothing where nobody watches. */
+  /** A line that is replaced by the next one; shows nothing if nobody watches. */
   progress(text: string): void
 }
 
-/** Someone waits: a service that is away is told after a second or two. */
+/** A user is waiting, so an unreachable service is reported after a second or two. */
 const RETRIES = 3
-/** Gaps that are named; the rest is counted. */
+/** How many gaps are listed; the rest is only counted. */
 const MAX_NAMED_GAPS = 5
 
 function openClient({ url, key }: ServiceLogin) {
-  // Nothing is asked for twice, so nothing is kept.
+  // Nothing is requested twice, so nothing is cached.
   const client = new Tapeline({ url, key, retries: RETRIES, cacheChars: 0 })
   return { client, methods: client as unknown as Record<string, (params: object) => unknown> }
 }
@@ -108,7 +108,7 @@ async function printPages(
       if (!isQuiet) terminal.progress(`${rows} rows, ${credits} credits`)
     }
   } finally {
-    // What was read and paid for is a whole document also when the credits end.
+    // Rows that were read and paid for form a complete document even if the credits run out.
     if (hasPages) await terminal.print(printer.end())
     terminal.progress('')
     if (!isComplete) terminal.say(gapText(gaps))

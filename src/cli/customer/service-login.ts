@@ -1,4 +1,6 @@
-/** Which service a customer's command talks to, and as whom: options, else the environment, else `tapeline login`. */
+/**
+ * The service and the key of a customer command: from options, else from the environment, else from `tapeline login`.
+ */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CommandError, UsageError } from '../command.ts'
@@ -26,7 +28,7 @@ export function findConnection(values: Partial<Given>, environment: Given, file:
     throw new UsageError(
       'The address of the service is missing: set --url or TAPELINE_URL to http(s)://…, or run tapeline login once.',
     )
-  // A key is sent only to the service that it was stored for.
+  // A stored key is sent only to the service that it was stored for.
   const usedKey = key ?? (stored !== undefined && isSameUrl(usedUrl, stored.url) ? stored.key : undefined)
   if (usedKey === undefined || usedKey === '')
     throw new UsageError(
@@ -61,7 +63,7 @@ function readLogin(file: string): ServiceLogin | undefined {
   return { url: stored.url, key: stored.key }
 }
 
-/** Whole or not at all, and never readable by others, not even for a moment. */
+/** Written atomically, and never readable by others, not even for a moment. */
 export function storeLogin(file: string, { url, key }: ServiceLogin): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const written = `${file}.${process.pid}`
@@ -76,7 +78,7 @@ export function storeLogin(file: string, { url, key }: ServiceLogin): void {
   }
 }
 
-/** Whether there was something to forget. A file that `login` would refuse to read is deleted as well. */
+/** Whether there was anything to forget. Also deletes a file that `login` would refuse to read. */
 export function forgetLogin(file: string): boolean {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return false
   try {

@@ -7,10 +7,10 @@ export function customerTerminal(
   out: NodeJS.WriteStream = process.stdout,
   about: NodeJS.WriteStream = process.stderr,
 ): CustomerTerminal {
-  // Told to whoever writes, below.
+  // Errors reach the caller through the callback of each write below.
   out.on('error', () => {})
   about.on('error', () => {})
-  /** Rows on the same terminal are progress enough. */
+  /** If the rows go to the same terminal, they show enough progress. */
   const isWatched = about.isTTY === true && out.isTTY !== true
   let shownMs = Number.NEGATIVE_INFINITY
   return {

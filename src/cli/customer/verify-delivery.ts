@@ -1,4 +1,4 @@
-/** `webhook verify`: whether a delivery that was received is the service's own. */
+/** `webhook verify`: checks whether a received delivery was sent by the service. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { writeJson } from '../../../clients/typescript/src/exact-json.ts'
 import { verifyWebhook } from '../../../clients/typescript/src/index.ts'
@@ -29,13 +29,13 @@ export async function runVerify(
     const events = await verifyWebhook(headers, body, secret, tolerance)
     await terminal.print(events.map((event) => `${writeJson(event)}\n`).join(''))
   } catch (error) {
-    // Of the secret, or of a signed body that is not JSON.
+    // Thrown for an invalid secret, or for a signed body that is not JSON.
     if (error instanceof TypeError || error instanceof SyntaxError) throw new UsageError(error.message)
     throw error
   }
 }
 
-/** As it came over the wire: headers, an empty line, the body. */
+/** Splits a message as it was sent over the wire: headers, an empty line, the body. */
 function splitMessage(message: Buffer): { headers: Record<string, string>; body: Buffer } {
   const [crlf, lf] = [message.indexOf('\r\n\r\n'), message.indexOf('\n\n')]
   const end = crlf !== -1 && (lf === -1 || crlf < lf) ? { at: crlf, skip: 4 } : { at: lf, skip: 2 }
@@ -56,7 +56,7 @@ function readHeaders(text: string): Record<string, string> {
       throw new UsageError('The headers begin like a JSON object, but are none.')
     }
   }
-  // The first line of a request (`POST /hook HTTP/1.1`) is no header.
+  // The first line of a request (`POST /hook HTTP/1.1`) is not a header.
   const lines = text.split(/\r?\n/).map((line) => /^([\w-]+):\s*(.*)$/.exec(line))
   return Object.fromEntries(
     lines.flatMap((found) => (found === null ? [] : [[found[1] ?? '', found[2] ?? '']])),

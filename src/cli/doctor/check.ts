@@ -7,55 +7,55 @@ export interface Advice {
   readonly todo: string
 }
 
-/** One thing that an operator may have forgotten: no advice where it is well. */
+/** Checks one thing that an operator may have forgotten; returns no advice if all is well. */
 export interface DoctorCheck {
   readonly name: string
   run(machine: Machine): readonly Advice[] | Promise<readonly Advice[]>
 }
 
-/** What checks ask about the machine; files they look at themselves. */
+/** What checks ask about the machine; they look at files themselves. */
 export interface Machine {
   readonly config: Config
-  /** Variables that look like settings and are none. */
+  /** Variables that look like settings but are not. */
   readonly warnings: readonly string[]
   /** The file that TAPELINE_CONFIG names. */
   readonly configFile: string | undefined
   readonly nowMs: number
   /** The service that runs on the data folder. */
   readonly service: { readonly pid: number } | undefined
-  /** What this machine or its container has. */
+  /** The memory of this machine or its container. */
   readonly memoryBytes: number
-  /** How the last backups ended. */
+  /** The outcome of the last backups. */
   readonly lastBackup: {
     readonly success?: { readonly takenAtMs: number }
     readonly failure?: { readonly reason: string }
   }
-  /** Under which password the store is opened, wherever it is set. */
+  /** The password with which the store is opened, wherever it is set. */
   readonly storePassword: string | undefined
   store(): Promise<readonly Finding[]>
-  /** Throws an error with a sentence where its files do not fit. */
+  /** Throws an error with an explanation if the files do not match. */
   certificate(files: { cert: string; key: string }): { readonly expiresAtMs: number }
-  /** Those that are recorded. */
+  /** The venues that are recorded. */
   venues(): Promise<readonly { venue: string; ok: boolean; line: string }[]>
-  /** How far our clock is ahead of theirs. */
+  /** How far our clock is ahead of each host's clock. */
   clocks(): Promise<readonly { host: string; aheadMs: number }[]>
   nodes(): Promise<readonly NodeReport[]>
-  /** Some receivers of active webhooks; undefined where reading them would upgrade the store. */
+  /** Some receivers of active webhooks; undefined if reading them would upgrade the store. */
   receivers(): Promise<readonly Receiver[] | undefined>
-  /** The status of a GET without any credential; undefined without an answer. */
+  /** The status of a GET without credentials; undefined if there is no answer. */
   statusOf(url: string): Promise<number | undefined>
 }
 
 export interface NodeReport {
-  /** Without what could be secret in it. */
+  /** The address without anything that could be secret. */
   readonly address: string
-  /** Why it cannot be used; undefined where it can. */
+  /** Why the node cannot be used; undefined if it can. */
   readonly fault: string | undefined
 }
 
 export interface Receiver {
   readonly origin: string
-  /** Why nothing can be sent to it; undefined where it accepts a connection. */
+  /** Why nothing can be sent to it; undefined if it accepts a connection. */
   readonly fault: string | undefined
 }
 

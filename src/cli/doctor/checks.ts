@@ -6,7 +6,7 @@ import { clock, disk, memory, openFiles } from './machine-checks.ts'
 import { secrets, settings, storePassword } from './secret-checks.ts'
 import { certificate, certificateExpiry, privateKey } from './tls-checks.ts'
 
-/** In the order in which they are reported. A new one is written beside its kind and added here. */
+/** In the order in which they are reported. A new check is written beside others of its kind and added here. */
 export const DOCTOR_CHECKS: readonly DoctorCheck[] = [
   settings,
   serviceUser,

@@ -9,7 +9,7 @@ export const store: DoctorCheck = {
     const findings = await machine.store()
     return (
       findings
-        // The folder itself has checks of its own.
+        // The folder has its own checks.
         .filter(({ state, about }) => state === 'problem' && about !== 'folder')
         .map(({ about, finding }) => ({
           finding: `${about}: ${finding}`,
@@ -69,7 +69,7 @@ export const nodes: DoctorCheck = {
   },
 }
 
-/** One receiver may be down; when all of them are, the way to them is closed. */
+/** A single receiver may be down, but if all of them are, outgoing connections are blocked. */
 export const webhookEgress: DoctorCheck = {
   name: 'webhook egress',
   async run(machine) {
@@ -92,7 +92,7 @@ export const webhookEgress: DoctorCheck = {
   },
 }
 
-/** wRPC has no password: who is on the way reads, and can change, what it answers. */
+/** wRPC has no password: anybody between us and the node can read and change its answers. */
 export const nodeEncryption: DoctorCheck = {
   name: 'node encryption',
   run({ config: { nodes: addresses } }) {

@@ -7,12 +7,12 @@ export interface Diagnosis {
   readonly todo: string
 }
 
-/** Far longer than any of them takes; each limits what it waits for. */
+/** Far longer than any check takes; each check limits its own waits. */
 const CHECK_WITHIN_MS = 60_000
 
 /**
- * One check after the other, since some of them hold the processor for a while. One that fails or hangs is a finding,
- * and the others go on.
+ * Runs one check after the other, because some of them are CPU-intensive. A check that fails or hangs is a finding, and
+ * the others continue.
  */
 export async function examine(machine: Machine): Promise<Diagnosis[]> {
   const found: Diagnosis[] = []

@@ -1,4 +1,4 @@
-/** Who reaches the service, and what they reach through it. */
+/** Who can reach the service, and what they can reach through it. */
 import { exposure, isLoopback } from '../../config/exposure.ts'
 import { type DoctorCheck, NOTHING } from './check.ts'
 
@@ -10,7 +10,7 @@ export const plainExposure: DoctorCheck = {
   },
 }
 
-/** Cookies follow the public address, and so do links in answers and messages. */
+/** Cookies depend on the public address, and so do links in answers and messages. */
 export const publicUrl: DoctorCheck = {
   name: 'public URL',
   run({ config: { host, publicUrl: url, trustedProxies } }) {

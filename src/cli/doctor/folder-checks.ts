@@ -8,7 +8,7 @@ const OTHERS = 0o077
 const MAX_NAMES = 3
 const MAX_BACKUP_AGE_DAYS = 2
 const SECRET_FILES = ['*.db', '*.db-wal', '*.db-shm', '*.key']
-/** Of statfs(2). */
+/** Magic numbers from statfs(2). */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -21,7 +21,7 @@ export const dataFolder: DoctorCheck = {
   name: 'data folder',
   run({ config: { data } }) {
     const stats = statSync(data, { throwIfNoEntry: false })
-    // The service creates it.
+    // The service creates the folder.
     const folder = stats === undefined ? dirname(resolve(data)) : data
     if (stats !== undefined && (stats.mode & OTHERS) !== 0)
       return [{ finding: `Other users can open the data folder ${data}.`, todo: `chmod 700 ${data}` }]
@@ -74,7 +74,7 @@ export const fileSystem: DoctorCheck = {
   },
 }
 
-/** Whoever breaks into the service then has the machine. */
+/** An attacker who breaks into a service that runs as root controls the machine. */
 export const serviceUser: DoctorCheck = {
   name: 'user',
   run({ config: { data }, service }) {
@@ -92,13 +92,13 @@ export const serviceUser: DoctorCheck = {
 export const backup: DoctorCheck = {
   name: 'backup',
   run({ config: { live, nodes, store }, lastBackup: { success, failure }, nowMs }) {
-    // What the sandbox makes up needs none.
+    // Simulated data needs no backup.
     if (live.length === 0 && nodes.length === 0) return NOTHING
     const todo = 'Run tapeline backup --to DIR from a timer.'
     if (failure !== undefined) return [{ finding: `The last backup failed: ${failure.reason}`, todo }]
     const days = success === undefined ? undefined : (nowMs - success.takenAtMs) / DAY_MS
     if (days === undefined) {
-      // A PostgreSQL server may be backed up without this program, and a provider's always is.
+      // A PostgreSQL server may be backed up without this program, and a managed one always is.
       if (store !== null) return NOTHING
       return [{ finding: 'There was no backup yet.', todo }]
     }

@@ -1,4 +1,4 @@
-/** What the machine gives: disk, memory, files, time. */
+/** The resources of the machine: disk, memory, files, time. */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { openFileLimit } from '../../kit/open-file-limit.ts'
@@ -7,12 +7,12 @@ import { type Advice, type DoctorCheck, type Machine, NOTHING } from './check.ts
 /** Each connection is a file, and so are databases and sockets to venues and nodes. */
 const MIN_OPEN_FILES = 8_192
 const MIN_FREE_SHARE = 0.1
-/** Below TAPELINE_MIN_FREE backfills stop; the operator should hear of it earlier. */
+/** Backfills stop below TAPELINE_MIN_FREE; the operator should be warned earlier. */
 const TIMES_FLOOR = 2
 const USUAL_FLOOR_BYTES = 1e9
 /** The rest is for the service itself and the cache of the file system. */
 const MAX_CACHE_SHARE = 0.5
-/** The clocks of others are read from headers, which have seconds. */
+/** Other clocks are read from headers, which have whole seconds. */
 const MAX_OFFSET_MS = 2_000
 
 export const disk: DoctorCheck = {
@@ -76,13 +76,13 @@ export const memory: DoctorCheck = {
   },
 }
 
-/** A wrong clock gives wrong times of receipt, and candles that close early or late. */
+/** A wrong clock causes wrong receive times, and candles that close early or late. */
 export const clock: DoctorCheck = {
   name: 'clock',
   async run(machine: Machine) {
     const clocks = await machine.clocks()
     const wrong = clocks.filter(({ aheadMs }) => Math.abs(aheadMs) > MAX_OFFSET_MS)
-    // One of many hosts may be wrong itself.
+    // One of many hosts may itself be wrong.
     if (wrong.length * 2 <= clocks.length) return NOTHING
     const [first] = wrong
     if (first === undefined) return NOTHING

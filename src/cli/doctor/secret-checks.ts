@@ -1,9 +1,9 @@
-/** Settings that are mistyped, and secrets that somebody could guess. */
+/** Mistyped settings, and secrets that somebody could guess. */
 import { type Advice, type DoctorCheck, NOTHING } from './check.ts'
 
 const PLACEHOLDERS =
   /change.?me|password|passwort|secret|example|default|tapeline|postgres|admin|12345|qwert|xxxx/i
-/** Of random text of 16 characters or more; repeated ones have far fewer. */
+/** Random text of 16 or more characters has at least this many distinct ones; repetitive text has far fewer. */
 const MIN_DISTINCT = 8
 
 function isGuessable(text: string): boolean {

@@ -1,4 +1,4 @@
-/** Own TLS. */
+/** The service's own TLS. */
 import { statSync } from 'node:fs'
 import { DAY_MS } from '../../core/time.ts'
 import { type DoctorCheck, type Machine, NOTHING } from './check.ts'
@@ -48,7 +48,7 @@ export const certificateExpiry: DoctorCheck = {
   },
 }
 
-/** Files that do not fit are the matter of another check. */
+/** Files that do not match are reported by another check. */
 function expiryOf(machine: Machine, files: { cert: string; key: string }): number | undefined {
   try {
     return machine.certificate(files).expiresAtMs

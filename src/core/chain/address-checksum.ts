@@ -1,6 +1,6 @@
 /**
- * The 40-bit checksum of an address (CashAddr's polynomial). The running value is kept as two halves of 20
- * bits, because 40 bits do not fit JavaScript's 32-bit operators and bigints are thirty times slower.
+ * The 40-bit checksum of an address (CashAddr's polynomial). The running value is kept as two halves of 20 bits,
+ * because JavaScript's bitwise operators work on 32 bits and bigints are thirty times slower.
  */
 export interface Checksum {
   high: number
@@ -29,7 +29,7 @@ function combinations(half: 0 | 1): Uint32Array {
   return table
 }
 
-/** The checksum after the prefix and its separator. */
+/** The checksum state after the prefix and its separator. */
 export function startChecksum(prefix: string): Checksum {
   const checksum = { high: 0, low: 1 }
   for (let i = 0; i < prefix.length; i++) addToChecksum(checksum, prefix.charCodeAt(i) & 0x1f)
@@ -45,12 +45,12 @@ export function addToChecksum(checksum: Checksum, fiveBits: number): void {
   checksum.low = low ^ (LOW[out] ?? 0)
 }
 
-/** Whether data and its own checksum were added completely and agree. */
+/** Whether the checksum is valid, once all data and the checksum itself have been added. */
 export function checksumHolds(checksum: Checksum): boolean {
   return checksum.high === 0 && checksum.low === 1
 }
 
-/** The eight five-bit groups to append, after all data was added. */
+/** The eight five-bit groups to append, once all data has been added. */
 export function finishChecksum(checksum: Checksum): number[] {
   for (let i = 0; i < 8; i++) addToChecksum(checksum, 0)
   const { high } = checksum

@@ -34,7 +34,7 @@ const KNOWN: [string, AddressPrefix, AddressVersion, string][] = [
   ],
 ]
 
-/** An address with a right checksum over arbitrary five-bit groups: what only a forger writes. */
+/** An address with a valid checksum over arbitrary five-bit groups, as only a forger would produce. */
 function forge(prefix: string, groups: number[]): string {
   const checksum = startChecksum(prefix)
   for (const group of groups) addToChecksum(checksum, group)

@@ -1,7 +1,7 @@
 /**
- * Kaspa addresses: `<prefix>:<data><checksum>`, five bits per character. A node ends itself on an address
- * with a valid checksum and a wrong payload length, so what this file accepts is exactly what is safe to
- * send: a known prefix, a known version, that version's exact length, no stray bits, a valid checksum.
+ * Kaspa addresses: `<prefix>:<data><checksum>`, five bits per character. A node crashes on an address with a valid
+ * checksum and a wrong payload length, so this file accepts only what is safe to send: a known prefix, a known version
+ * with exactly its length, no stray bits, and a valid checksum.
  */
 import {
   addToChecksum,
@@ -37,7 +37,7 @@ export type DecodedAddress =
 
 const CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const CHECKSUM_CHARACTERS = 8
-/** More than any version needs; a longer text is refused before it is read. */
+/** More than any version needs; longer text is refused before it is decoded. */
 const MAX_DATA_CHARACTERS = 80
 
 const VALUES = new Int8Array(128).fill(-1)
@@ -94,7 +94,7 @@ export function decodeAddress(text: string): DecodedAddress {
   return { ok: true, address: { prefix, version, payload } }
 }
 
-/** Throws on text that is no address of the network. */
+/** Throws unless the text is an address of the network. */
 export function assertAddress(text: string, network: Network): void {
   const decoded = decodeAddress(text)
   if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
@@ -102,7 +102,7 @@ export function assertAddress(text: string, network: Network): void {
   if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
 }
 
-/** The text of an address. Throws on a payload that the version does not have: that is a fault of the caller. */
+/** The text of an address. Throws if the payload length does not fit the version, which is a bug in the caller. */
 export function encodeAddress(address: Address): string {
   const { prefix, version, payload } = address
   if (payload.length !== ADDRESS_PAYLOAD_BYTES[version]) {

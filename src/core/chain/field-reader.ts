@@ -1,6 +1,6 @@
 /**
- * Reads members of parsed JSON and collects every fault with its path instead of stopping at the first.
- * A refused member yields a harmless value, so that reading can go on; the result counts only without faults.
+ * Reads members of parsed JSON and collects every fault with its path instead of stopping at the first. A refused
+ * member yields a harmless value, so that reading can continue; the result is valid only if there are no faults.
  */
 import { MAX_FAULTS } from '../errors.ts'
 import { normaliseHex } from './hex.ts'
@@ -18,7 +18,7 @@ export type Members = Readonly<Record<string, unknown>>
 export class FieldReader {
   readonly faults: FieldFault[] = []
 
-  /** Reading stops here: there are enough faults to correct it by. */
+  /** The caller should stop reading: there are enough faults to correct the input. */
   get isFull(): boolean {
     return this.faults.length >= MAX_FAULTS
   }
@@ -74,7 +74,7 @@ export class FieldReader {
   }
 }
 
-/** The value, or the sentence that explains why there is none. */
+/** The value, or a message that says why it is not valid. */
 function readUnsigned(value: unknown): bigint | string {
   if (typeof value === 'bigint') return value < 0n ? 'must not be negative' : value
   if (typeof value === 'number') {

@@ -2,7 +2,7 @@
 const LOWER_HEX = /^[0-9a-f]*$/
 const ANY_HEX = /^[0-9a-fA-F]*$/
 
-/** The text in lower case, or undefined when it is not whole bytes of hex (or not that many bytes). */
+/** The text in lower case, or undefined unless it is whole bytes of hex (exactly `bytes` of them, if given). */
 export function normaliseHex(value: unknown, bytes?: number): string | undefined {
   if (typeof value !== 'string' || value.length % 2 !== 0) return undefined
   if (bytes !== undefined && value.length !== bytes * 2) return undefined
@@ -10,7 +10,7 @@ export function normaliseHex(value: unknown, bytes?: number): string | undefined
   return ANY_HEX.test(value) ? value.toLowerCase() : undefined
 }
 
-/** Bytes of text that is known to be hex. */
+/** The bytes of text that is known to be hex. */
 export function bytesOfHex(hex: string): Uint8Array {
   const bytes = Buffer.from(hex, 'hex')
   if (bytes.length * 2 !== hex.length) throw new RangeError('not hex text')

@@ -1,7 +1,7 @@
 /** The Kaspa networks, and what differs between them for a client. */
 type NetworkType = 'mainnet' | 'testnet' | 'simnet' | 'devnet'
 
-/** The node's own spelling (`networkId`). A testnet always has a number: `testnet-10`. */
+/** As the node spells it (`networkId`). A testnet always has a number: `testnet-10`. */
 export type Network = 'mainnet' | 'simnet' | 'devnet' | `testnet-${number}`
 
 export const ADDRESS_PREFIXES = ['kaspa', 'kaspatest', 'kaspasim', 'kaspadev'] as const
@@ -20,7 +20,7 @@ const INFO: Record<NetworkType, NetworkInfo> = {
   devnet: { addressPrefix: 'kaspadev', coin: 'TKAS' },
 }
 
-/** The same on every network. */
+/** This is the same on every network. */
 export const BLOCKS_PER_SECOND = 10
 
 const TESTNET = /^testnet-(?:0|[1-9]\d{0,4})$/

@@ -1,4 +1,4 @@
-/** A blue or DAA score, or a time, of a node's answer: undefined for what is no whole number that can be counted with. */
+/** A blue score, DAA score or time from a node's answer; undefined unless it is a safe non-negative integer. */
 export function scoreOf(value: unknown): number | undefined {
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   if (!isNumber && !(typeof value === 'string' && /^\d{1,16}$/.test(value))) return undefined

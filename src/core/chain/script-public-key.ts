@@ -1,7 +1,7 @@
 /**
- * A script public key on the wire: one hex text, four digits of version (big-endian) and then the script.
- * Requests may also spell it `{version, script}`; a node ends itself on that form when a member has the
- * wrong type, so every key is rewritten to the hex form before it is sent anywhere.
+ * A script public key on the wire is one hex text: four digits of version (big-endian), then the script. Requests may
+ * also spell it `{version, script}`. A node crashes on that form when a member has the wrong type, so every key is
+ * rewritten to the hex form before it is sent anywhere.
  */
 import { normaliseHex } from './hex.ts'
 
@@ -19,7 +19,7 @@ const MAX_SCRIPT_BYTES = 10_000
 
 const OBJECT_MEMBERS = new Set(['version', 'script'])
 
-/** The hex form of either form; a message for everything else. */
+/** Converts either form to hex; anything else gives a message. */
 export function normaliseScriptPublicKey(value: unknown): NormalisedScriptPublicKey {
   if (typeof value === 'string') return checked(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -50,7 +50,7 @@ function checked(text: string): NormalisedScriptPublicKey {
   return { ok: true, hex }
 }
 
-/** Splits a hex form that was normalised before. */
+/** Splits a hex form that is already normalised. */
 export function splitScriptPublicKey(hex: string): ScriptPublicKey {
   return { version: Number.parseInt(hex.slice(0, 4), 16), script: hex.slice(4) }
 }

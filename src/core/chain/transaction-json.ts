@@ -1,4 +1,4 @@
-/** Between the node's JSON (already parsed, u64 kept exact) and the transaction model. */
+/** Converts between the node's JSON (already parsed, with exact u64 values) and the transaction model. */
 import { type FieldFault, FieldReader, MAX_U64 } from './field-reader.ts'
 import { normaliseScriptPublicKey } from './script-public-key.ts'
 import type {
@@ -16,7 +16,7 @@ interface TransactionLimits {
   readonly payloadBytes: number
 }
 
-/** Consensus limits; a payload is bounded by the transient mass of a block (four per byte). */
+/** Consensus limits. The payload is limited by the transient mass of a block, of which each byte takes four units. */
 const TRANSACTION_LIMITS: TransactionLimits = {
   inputs: 1_000,
   outputs: 1_000,
@@ -24,7 +24,7 @@ const TRANSACTION_LIMITS: TransactionLimits = {
   payloadBytes: 250_000,
 }
 
-/** The largest payload or scripts as hex, and the members of the most inputs and outputs. */
+/** Room for the largest payload or scripts as hex, plus the members of the maximum number of inputs and outputs. */
 export const MAX_TRANSACTION_JSON_BYTES = 1024 * 1024
 
 export type ReadTransaction =
@@ -35,9 +35,9 @@ const U16 = 0xffff
 const U32 = 0xffff_ffff
 
 /**
- * Strict: every member that takes part in the transaction id must be there with the right type. Left out
- * may be what the node itself fills in or ignores: `storageMass` (0), the budget or count that the version
- * does not use, `covenant`, `verboseData`. Unknown members are not read.
+ * Strict: every member that takes part in the transaction id must be present with the right type. A caller may omit
+ * what the node fills in or ignores: `storageMass` (0), the budget or count that the version does not use, `covenant`,
+ * `verboseData`. Unknown members are not read.
  */
 export function readTransaction(
   json: unknown,
@@ -73,7 +73,7 @@ export function readTransaction(
   return reader.faults.length === 0 ? { ok: true, transaction } : { ok: false, faults: reader.faults }
 }
 
-/** The node takes either name, or both when they agree. */
+/** The node accepts either name, or both if they agree. */
 function readStorageMass(reader: FieldReader, storageMass: unknown, mass: unknown, path: string): bigint {
   const first = optionalUnsigned(reader, storageMass, `${path}.storageMass`)
   const second = optionalUnsigned(reader, mass, `${path}.mass`)
@@ -146,8 +146,8 @@ function optionalUnsigned(reader: FieldReader, value: unknown, path: string): bi
 }
 
 /**
- * What the inputs spend, as far as the node resolved it (`inputs[].verboseData.utxoEntry`, which only
- * getVirtualChainFromBlockV2 fills). One entry per input; a member that is absent or malformed is null.
+ * The outputs that the inputs spend, as far as the node resolved them (`inputs[].verboseData.utxoEntry`, which only
+ * getVirtualChainFromBlockV2 fills in). One entry per input; a member that is absent or malformed is null.
  */
 export function readSpentOutputs(json: unknown): (SpentOutput | null)[] {
   const inputs = (json as { inputs?: unknown } | null | undefined)?.inputs
@@ -178,8 +178,8 @@ function lenient<T>(read: (reader: FieldReader) => T): T | null {
 }
 
 /**
- * The form that every node version takes. Integers of 64 bits are bigints here: whoever serialises it must
- * write them as JSON numbers, digits unchanged (the node refuses text).
+ * The form that every node version accepts. 64-bit integers are bigints here and must be serialised as JSON numbers
+ * with all their digits, because the node refuses text.
  */
 export function writeTransaction(transaction: Transaction) {
   return {

@@ -1,7 +1,7 @@
 /**
- * A Kaspa transaction as the node's JSON carries it. Integers of 64 bits are bigints, ids and scripts are
- * lower-case hex. Version 0 is the classic form; version 1 has covenant bindings on outputs, a compute
- * budget per input in place of the signature operation count, and lanes (gas, user subnetworks).
+ * A Kaspa transaction as in the node's JSON. 64-bit integers are bigints, ids and scripts are lower-case hex. Version 0
+ * is the classic form; version 1 has covenant bindings on outputs, a compute budget per input in place of the signature
+ * operation count, and lanes (gas, user subnetworks).
  */
 export interface Outpoint {
   readonly transactionId: string
@@ -42,7 +42,7 @@ export interface Transaction {
   readonly storageMass: bigint
 }
 
-/** What an input spends, where it is known: from an index, or resolved by the node. */
+/** The output that an input spends, as far as it is known from an index or was resolved by the node. */
 export interface SpentOutput {
   readonly amount: bigint | null
   readonly scriptPublicKey: string | null

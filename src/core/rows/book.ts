@@ -1,5 +1,5 @@
 /**
- * Order books of a snapshot, checked: sorted, not crossed, positive. The books of a prediction market are whole
+ * Validates the order books of a snapshot: sorted, not crossed, positive. Books of a prediction market are whole
  * millionths (micro-book.ts); the book of an exchange is the JSON text of its levels.
  */
 import { MICRO, microOf, microText } from '../micro.ts'
@@ -22,18 +22,18 @@ export interface BookSides {
   asks: Levels
 }
 
-/** The fields of a light row that summarise a book. Null where a side is empty. */
+/** The fields of a row without books that summarise a book. Null where a side is empty. */
 export interface BookTop {
   bid: string | null
   ask: string | null
-  /** Of the levels that count for the row's imbalance. */
+  /** The total size of the levels that count for the row's imbalance. */
   bidSize: number
   askSize: number
 }
 
 /**
- * Levels per side at most: the finest tick of any prediction market is a hundredth of a cent. A deeper book is no
- * book, and is refused as a whole.
+ * The maximum number of levels per side: the finest tick of any prediction market is a hundredth of a cent. A book with
+ * more levels cannot be real and is refused as a whole.
  */
 export const MAX_LEVELS = 10_000
 
@@ -72,7 +72,7 @@ function encodeSide(
   return { levels: encoded, best, size: total }
 }
 
-/** The book of a prediction market; levels that are not in millionths yet are turned into them. */
+/** The book of a prediction market; levels that are not in millionths yet are converted. */
 export function checkMicroBook(name: string, book: BookInput | MicroBook): MicroBook {
   const bids = microSide(`${name}.bids`, book.bids)
   const asks = microSide(`${name}.asks`, book.asks)
@@ -101,7 +101,7 @@ function checkMicroSide(field: string, { prices, sizes }: MicroSide, direction: 
   }
 }
 
-/** The top of a book in millionths; the sizes of that many best levels, summed in their order. */
+/** The top of a book in millionths. The sizes are the sums over the `depth` best levels. */
 export function microTop({ bids, asks }: MicroBook, depth: number): BookTop {
   const best = ({ prices: [price] }: MicroSide) => (price === undefined ? null : microText(price))
   return {
@@ -133,7 +133,7 @@ function microSide(field: string, levels: BookInput['bids'] | MicroSide): MicroS
 
 const isList = (levels: BookInput['bids'] | MicroSide): levels is BookInput['bids'] => Array.isArray(levels)
 
-/** Whole millionths are all that the venues of prediction markets publish. */
+/** The venues of prediction markets publish nothing finer than whole millionths. */
 function micro(field: string, text: string): number {
   const value = microOf(text)
   if (value === undefined)

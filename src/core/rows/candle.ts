@@ -20,14 +20,14 @@ import { RowError } from './row-error.ts'
 interface CandleMarket {
   marketId: string
   slug?: string | null
-  /** The instrument is the token where there is one, else the market. */
+  /** The instrument is the token if there is one, otherwise the market. */
   tokenId?: string | null
   outcome?: string | null
   question?: string | null
 }
 
 export interface CandleInput {
-  /** Open time, milliseconds since the epoch, on the grid of the feed's interval. */
+  /** Open time in milliseconds since the epoch, on the grid of the feed's interval. */
   time: number
   open: Numeric
   high: Numeric
@@ -42,7 +42,7 @@ export interface CandleInput {
   market?: CandleMarket
 }
 
-/** What each source publishes beside the prices. */
+/** What each source publishes in addition to the prices. */
 const PUBLISHES: Record<
   Source,
   { volume: boolean; trades: boolean; ratio: boolean; perp: boolean; market: boolean }

@@ -1,4 +1,4 @@
-/** Schema fields of rows and answers, each with its description. */
+/** Schema fields of rows and answers. */
 import { type TSchema, Type } from 'typebox'
 import { SOURCES } from '../source.ts'
 import { SYMBOLS } from '../symbol.ts'
@@ -32,7 +32,7 @@ export const constantsField = <const T extends string>(description: string, valu
   )
 
 export const symbolField = () => oneOfField('Asset symbol.', ...SYMBOLS)
-/** A row echoes the name that was asked for, so the alias is a possible value. */
+/** A row echoes the name that was requested, so the alias is a possible value. */
 export const sourceField = () => oneOfField('Where the row was recorded.', ...SOURCES, 'cexa_spot')
 
 const level = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: 'Price and size.' })

@@ -1,13 +1,13 @@
 /**
- * The pieces of a served row as JSON text: numbers in their shortest exact form, times in UTC with
- * milliseconds, strings escaped. A value that cannot be served is refused with a RowError.
+ * The parts of a served row as JSON text: numbers in their shortest exact form, times in UTC with milliseconds, strings
+ * escaped. A value that cannot be served is refused with a RowError.
  */
 import { decimalText, tryDecimal } from '../decimal.ts'
 import { INTERVAL_MS, type Interval } from '../interval.ts'
 import { formatTime } from '../time.ts'
 import { RowError } from './row-error.ts'
 
-/** A number as a venue sends it: decimal text keeps every digit, a number is taken as JavaScript writes it. */
+/** A number as a venue sends it: decimal text keeps every digit, a number is written as JavaScript formats it. */
 export type Numeric = string | number
 
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
@@ -21,7 +21,7 @@ export function numberText(field: string, value: Numeric): string {
   return decimalText(parsed)
 }
 
-/** Venues pad their decimals (`61234.10000000`); this is the hot path of every row. */
+/** Venues pad their decimals (`61234.10000000`). Every number of every row passes through here. */
 function withoutTrailingZeros(text: string): string {
   let end = text.length
   if (text.includes('.')) {
@@ -45,7 +45,7 @@ export function amountText(field: string, value: Numeric): string {
   return text
 }
 
-/** A probability or a share. */
+/** A probability or a ratio. */
 export function fractionText(field: string, value: Numeric): string {
   const text = amountText(field, value)
   if (Number(text) > 1) throw new RowError(field, `must lie between 0 and 1, is ${text}`)
@@ -72,13 +72,13 @@ export function orNull<T>(
   return value === null || value === undefined ? 'null' : write(field, value)
 }
 
-/** Refuses a value that the source does not publish; served as null. */
+/** Refuses a value that the source does not publish; the field is served as null. */
 export function absent(field: string, source: string, value: unknown): 'null' {
   if (value !== null && value !== undefined) throw new RowError(field, `is not published by ${source}`)
   return 'null'
 }
 
-/** A field that only some sources publish: the value or `null`. */
+/** A field that only some sources publish. */
 export function published<T>(
   isPublished: boolean,
   write: (field: string, value: T) => string,

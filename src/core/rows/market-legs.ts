@@ -1,15 +1,15 @@
-/** These fields are in this order in every text; inside a value their quotes would be escaped. */
+/** Every stored text has these fields in this order. A value cannot match, because its quotes would be escaped. */
 const FACTS =
   /("status":"([a-z]+)".*?"tokens":\[(.*?)\](,"created_at":.*?)?,"strike":.*?"volume":(null|[-+.\deE]+),"liquidity":(null|[-+.\deE]+),"open_interest":(?:null|[-+.\deE]+))\}/g
 const UP = tokenOf('Up')
 const DOWN = tokenOf('Down')
 
-/** Of records that were stored before they had them. */
+/** For records that were stored before these fields existed. */
 const UNKNOWN_RECORD = ',"created_at":null,"updated_at":null,"tags":[]'
 
 /**
- * Texts of markets with what follows from their stored fields: the token of each leg, and volume and liquidity that do
- * not change any more.
+ * Adds to the texts of markets what follows from their stored fields: the token of each leg, and the volume and
+ * liquidity of a resolved market, which no longer change.
  */
 export function withLegs(text: string): string {
   return text.replace(

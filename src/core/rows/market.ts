@@ -9,7 +9,7 @@ export const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h'] as const
 export type MarketType = (typeof MARKET_TYPES)[number]
 export const MARKET_STATUSES = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof MARKET_STATUSES)[number]
-/** What a venue reports; which of the served states a market is in follows from it and the clock. */
+/** What a venue reports. The served status follows from this and from the clock. */
 const VENUE_STATUSES = ['open', 'closed', 'resolved'] as const
 export type VenueStatus = (typeof VENUE_STATUSES)[number]
 
@@ -30,23 +30,23 @@ export interface MarketInput {
   winner?: string | null
   resolvedAt?: number | null
   tokens?: readonly { tokenId: string; outcome: string }[]
-  /** Of the venue's own record. */
+  /** From the venue's record of the market. */
   createdAt?: number | null
   updatedAt?: number | null
   tags?: readonly string[]
   strike?: Numeric | null
   referencePriceStart?: Numeric | null
   referencePriceEnd?: Numeric | null
-  /** Known to the recorder only. */
+  /** Used by the recorder only; not served. */
   settlement?: SettlementPrice | null
   volume?: Numeric | null
   liquidity?: Numeric | null
   openInterest?: Numeric | null
-  /** Other names under which the market is found, such as the venue's own number. Not served. */
+  /** Other identifiers of the market, such as the venue's own number. Not served. */
   aliases?: readonly string[]
 }
 
-/** A catalogue entry in its final form: what is served and what it is found by. */
+/** A catalogue entry in its final form: what is served, and the identifiers it is found by. */
 export interface EncodedMarket {
   source: Source
   marketId: string
@@ -91,7 +91,10 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
   }
 }
 
-/** The state of a market at an instant: by its times and its result alone, so it is the same on every venue. */
+/**
+ * The state of a market at an instant. It depends only on the market's times and result, so that it means the same for
+ * every venue.
+ */
 export function marketState(
   market: { startMs: number | null; endMs: number | null; resolved: boolean },
   nowMs: number,
@@ -102,11 +105,11 @@ export function marketState(
   return { active: true, status: isAhead ? 'upcoming' : 'open' }
 }
 
-/** These fields are next to each other; inside a text their quotes would be escaped. */
+/** These fields are always adjacent. A value cannot match, because its quotes would be escaped. */
 const STATE_FIELDS =
   /"start_time":(?:null|"([^"]+)"),"end_time":(?:null|"([^"]+)"),"active":(?:true|false),"status":"([a-z]+)"/g
 
-/** Texts of stored markets with the state that they have at an instant. */
+/** Replaces the state in the texts of stored markets with the state at an instant. */
 export function marketTextAt(text: string, nowMs: number): string {
   return text.replace(STATE_FIELDS, (fields: string, start?: string, end?: string, status?: string) => {
     const market = {

@@ -7,7 +7,7 @@ export interface OpenInterestInput {
   time: number
   openInterest: Numeric
   openInterestUsd: Numeric
-  /** `predmkt_b` only: the ticker; left out for the sum over the symbol's markets. */
+  /** `predmkt_b` only: the ticker; absent for the sum over the symbol's markets. */
   marketId?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rows as they are served. Apart from the encoders, so that a thread that only writes does not load the schema library:
- * half of what its start would cost.
+ * The schemas of served rows. They are separate from the encoders, so that a thread that only writes does not load the
+ * schema library, which would double the cost of its start.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Dataset } from '../feed.ts'
@@ -88,7 +88,7 @@ export const FlowRow = Type.Object({
 
 const IMBALANCE_DOC =
   'Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.'
-/** Each venue's rows have a shape of their own, distinguished by their source. */
+/** The rows of each venue have their own shape, identified by their source. */
 const commonOf = (source: Source) => ({
   timestamp: timeField('Time of the sample.'),
   symbol: symbolField(),
@@ -156,7 +156,7 @@ export const PerpdexSnapshotRow = Type.Object({
   bids: levelsField('Bids, highest price first; 20 levels.'),
   asks: levelsField('Asks, lowest price first; 20 levels.'),
 })
-/** Listed by the contract, not recorded yet. */
+/** Part of the contract, but not recorded yet. */
 export const CexaSnapshotRow = Type.Object(commonOf('cexa'))
 export const SnapshotRow = Type.Union([
   PredmktASnapshotRow,
@@ -254,11 +254,11 @@ export const MarketRow = Type.Object({
   liquidity: nullableNumberField('Liquidity as the venue reports it.'),
   open_interest: nullableNumberField('Open interest as the venue reports it.'),
 })
-/** Records that were stored by earlier versions have none of the venue's own facts. */
+/** Records stored by earlier versions lack the fields of the venue's record. */
 export type MarketRow = Omit<Static<typeof MarketRow>, keyof Static<typeof VenueRecord>> &
   Partial<Static<typeof VenueRecord>>
 
-/** A market as it is served: with what follows from its stored fields. */
+/** A market as it is served, including what follows from its stored fields. */
 export const MarketRecord = Type.Object({
   ...MarketRow.properties,
   clob_token_up: nullableTextField('`predmkt_a`: order-book token of the outcome Up.'),

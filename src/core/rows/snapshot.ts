@@ -18,14 +18,14 @@ import {
 } from './json-text.ts'
 import { RowError } from './row-error.ts'
 
-/** The grid of stored samples; what a row says as its `interval` unless a step was asked for. */
+/** The grid of stored samples; the `interval` of a row unless a step was requested. */
 const SNAPSHOT_GRID = '500ms'
-/** Levels per side that count for the imbalance of a row without books; every level of the other sources. */
+/** Levels per side that count for the imbalance of a row without books; for the other sources every level counts. */
 export const IMBALANCE_DEPTH: Partial<Record<Source, number>> = { predmkt_a: 10 }
 const IMBALANCE_DECIMALS = 6
 const MID_EXTRA_DECIMALS = 1
 
-/** The names of the two books and of the fields that carry them. */
+/** The names of the two books, which are also the fields that carry them. */
 export const BOOK_FIELDS: Partial<Record<Source, readonly [string, string]>> = {
   predmkt_a: ['orderbook_up', 'orderbook_down'],
   predmkt_b: ['orderbook_yes', 'orderbook_no'],
@@ -51,19 +51,19 @@ export interface YesNoSnapshotInput {
   volume?: Numeric | null
   openInterest?: Numeric | null
   yes: BookInput | MicroBook
-  /** Left out where it is the yes book seen from the other side. */
+  /** Omitted if it is the yes book seen from the other side. */
   no?: BookInput | MicroBook
 }
 interface BookSnapshotInput {
   time: number
   book: BookInput
 }
-/** Which shape is expected follows from the feed's source. */
+/** The feed's source determines which shape is expected. */
 export type SnapshotInput = UpDownSnapshotInput | YesNoSnapshotInput | BookSnapshotInput
 
 /**
- * The row that is served without books, and the books in their storage form beside it (`perpdex` carries its
- * levels in the row). The duration of the contract is the feed's interval.
+ * The row as it is served without books, together with its books in storage form (`perpdex` has its levels in the row).
+ * The duration of the contract is the feed's interval.
  */
 export function encodeSnapshot(feed: Feed<'snapshots'>, row: SnapshotInput): EncodedRow {
   const timestamp = timeText('timestamp', row.time)
@@ -120,13 +120,13 @@ function priceText(price: number | undefined, seenAs = (own: number) => own): st
   return price === undefined ? 'null' : microText(seenAs(price))
 }
 
-/** The share of the bids in the listed size. */
+/** The share of the bids in the total size. */
 export function imbalanceText(bidSize: number, askSize: number): string {
   const size = bidSize + askSize
   return size === 0 ? 'null' : `${Number((bidSize / size).toFixed(IMBALANCE_DECIMALS))}`
 }
 
-/** Contract durations are written `24h` in rows; the feed stores them as `1d`. */
+/** Rows write the contract duration `24h`; the feed stores it as `1d`. */
 function marketType(feed: Feed): string {
   return feed.interval === '1d' ? '24h' : feed.interval
 }
@@ -136,7 +136,7 @@ const NO_MIDDLE = { mid: 'null', spread: 'null' }
 function middleOf({ bid: bidText, ask: askText }: BookTop): { mid: string; spread: string } {
   if (bidText === null || askText === null) return NO_MIDDLE
   const [bidMicro, askMicro] = [microOf(bidText), microOf(askText)]
-  // A middle between two millionths is exact as a number only where it is small.
+  // A midpoint between two millionths is a floating-point number there, which is exact only for small prices.
   if (bidMicro !== undefined && askMicro !== undefined && askMicro <= MICRO)
     return { mid: middleText(bidMicro, askMicro), spread: microText(askMicro - bidMicro) }
   const bid = decimal(bidText)

@@ -14,7 +14,7 @@ import { RowError } from './row-error.ts'
 
 export interface TradeInput {
   time: number
-  /** Distinguishes trades of one instant; the same at every ingestion. */
+  /** Distinguishes trades of one instant; stays the same each time the trade is ingested. */
   seq: number
   tradeId: string
   price: Numeric

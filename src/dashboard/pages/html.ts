@@ -1,4 +1,7 @@
-/** HTML that is made on the server: whatever is put into a template is escaped, unless it is such a template itself. */
+/**
+ * HTML that is built on the server. Everything inserted into a template is escaped, unless it is such a template
+ * itself.
+ */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -19,8 +22,10 @@ function textOf(part: Part): string {
   return String(part).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** The frame of a public page: no script, nothing inline, nothing from elsewhere. */
-/** `againAfterSeconds`: the browser asks for the page again by itself. */
+/**
+ * The frame of a public page: no scripts, nothing inline, nothing from other origins. With `againAfterSeconds`, the
+ * browser reloads the page by itself.
+ */
 export function pageFrame(page: {
   title: string
   here: string

@@ -1,7 +1,7 @@
 import { STYLE_PATH } from './html.ts'
 import { CSS, type PublicPage } from './public-page.ts'
 
-/** The colours are those of the dashboard; the scheme follows the system, since these pages run no script. */
+/** The colours of the dashboard. The scheme follows the system, because these pages run no script. */
 const STYLE = `:root {
   color-scheme: light dark;
   --bg: light-dark(#f5f7f8, #0c1213);

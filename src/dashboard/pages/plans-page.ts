@@ -7,7 +7,7 @@ import { HTML, type PublicPage } from './public-page.ts'
 
 export const PLANS_PATH = '/plans'
 
-/** A new limit of a plan does not compile without its label. */
+/** As a record, so that a new limit of a plan does not compile without a label. */
 const LIMITS: Record<Exclude<keyof Plan, 'name' | 'tier' | 'historyDays'>, string> = {
   creditsPerMonth: 'Credits per month, in each environment',
   requestsPerSecond: 'Requests per second',
@@ -36,10 +36,13 @@ const GROUPS: Record<string, string> = {
   account: 'Account',
 }
 
-/** On a phone the values of so many plans stand in one line, below what they are; more are read by scrolling sideways. */
+/**
+ * On a phone, the values of up to this many plans fit in one line below their label; more plans need scrolling
+ * sideways.
+ */
 const MAX_NARROW_PLANS = 4
 
-/** Every plan, limit and price of this service, from the declarations that the service itself runs on. */
+/** Every plan, limit and price of this service, taken from the declarations that the service itself runs on. */
 export function plansPage(deps: {
   plans: readonly Plan[]
   featuresOf: (plan: Plan) => Readonly<Record<string, boolean>>
@@ -73,7 +76,7 @@ function plansTable(
   )
   const depths = HISTORIES.map((name) => row(HISTORY[name], (plan) => days(plan.historyDays[name])))
   const features = new Set(plans.flatMap((plan) => Object.keys(featuresOf(plan))))
-  // The finest candles are a row of the limits.
+  // The finest candles are already a row of the limits.
   const others = [...features].filter((name) => !name.startsWith('candles_'))
   return html`<div class="card scroll"><table class="plans${plans.length <= MAX_NARROW_PLANS ? ' narrow' : ''}">
 <thead><tr><th scope="col"><span class="muted">Plan</span></th>${plans.map(
@@ -101,7 +104,7 @@ function delivery(): Html {
   return html`<tr><th scope="row">A delivered event<br><span class="muted small">Attempts that fail cost nothing.</span></th><td>${CREDITS_PER_EVENT} per event</td><td></td></tr>`
 }
 
-/** The lowest plan that has the tier; the tier itself where none does. */
+/** The lowest plan that has the tier; the tier itself if no plan has it. */
 function planOf(tier: Tier, plans: readonly Plan[]): string {
   return plans.find((plan) => TIERS.indexOf(plan.tier) >= TIERS.indexOf(tier))?.name ?? tier
 }

@@ -11,14 +11,14 @@ export interface PublicPage {
   readonly read: () => PageBody | Promise<PageBody>
 }
 
-/** With `encoded` the compressed forms of a body that is sent often are made once. */
+/** `encoded` caches the compressed forms of a body that is sent often. */
 interface EncodedBody {
   readonly body: string
   readonly encoded: EncodedFile
 }
 type PageBody = string | Buffer | EncodedBody
 
-/** Of a page that is the same as long as the process runs: it is made for the first request, and then repeated. */
+/** For a page that stays the same while the process runs: it is built for the first request and then reused. */
 export function madeOnce(make: () => string | Promise<string>): () => Promise<EncodedBody> {
   let made: Promise<EncodedBody> | undefined
   return () => {

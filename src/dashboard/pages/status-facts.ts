@@ -1,6 +1,6 @@
 /**
- * What the public status page shows. Anybody may ask for it, so a visitor never causes more work than one answer every
- * few seconds and one reading of the last days every few minutes; the history is read behind the answers.
+ * What the public status page shows. Anybody may request it, so visitors never cause more work than one answer every
+ * few seconds and one read of the last days every few minutes. The history is read in the background.
  */
 import type { NoticeRecord, Notices } from '../../accounts/notices.ts'
 import type { Uptime, UptimeDay } from '../../accounts/uptime.ts'
@@ -29,18 +29,18 @@ interface LiveState {
 
 export interface EnvironmentFacts {
   readonly environment: Environment
-  /** Undefined where the service cannot read its own state. */
+  /** Undefined if the service cannot read its own state. */
   readonly live: LiveState | undefined
-  /** Undefined while they are read for the first time. */
+  /** Undefined until they have been read once. */
   readonly sources: readonly SourceHistory[] | undefined
 }
 
 export interface StatusFacts {
   readonly atMs: number
-  /** The live one first. */
+  /** The live environment comes first. */
   readonly environments: readonly EnvironmentFacts[]
   readonly uptime: readonly (UptimeDay | null)[] | undefined
-  /** Whether the history is being read: what is missing of it comes soon. */
+  /** Whether the history is being read, so that missing parts will follow soon. */
   readonly isReading: boolean
   readonly notices: readonly NoticeRecord[]
 }
@@ -62,7 +62,7 @@ export interface StatusFactsDeps {
 
 const HISTORY_FRESH_MS = 5 * 60_000
 const UNFINISHED_FRESH_MS = 15_000
-/** The first visitor waits this long for the history. */
+/** How long the first visitor waits for the history. */
 const FIRST_WAIT_MS = 2_000
 
 export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
@@ -73,7 +73,7 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
   let readAtMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
 
-  /** One environment after the other: visitors can wait, and recorders need the processor. */
+  /** Reads one environment after the other, because visitors can wait and recorders need the processor. */
   async function historyOf(states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]) {
     const sources = new Map<Environment, readonly SourceHistory[]>()
     for (const [index, { environment, live }] of states.entries()) {
@@ -83,7 +83,9 @@ export function statusFacts(deps: StatusFactsDeps): () => Promise<StatusFacts> {
     }
     return sources
   }
-  /** Recorders report their sources some seconds after the start, and a history that could not be read is not whole. */
+  /**
+   * Recorders report their sources some seconds after the start. A history that could not be read is incomplete, too.
+   */
   const isWhole = (states: readonly Pick<EnvironmentFacts, 'environment' | 'live'>[]) =>
     states.every(({ environment, live }) => {
       const known = history?.sources.get(environment)

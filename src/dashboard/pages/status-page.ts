@@ -8,12 +8,12 @@ import { HTML, type PublicPage } from './public-page.ts'
 import { type EnvironmentFacts, type SourceHistory, STATUS_DAYS, type StatusFacts } from './status-facts.ts'
 
 export const STATUS_PATH = '/status'
-/** However many ask, the page is made once in this time. */
+/** The page is built at most once in this time, no matter how many visitors request it. */
 const FRESH_MS = 15_000
-/** As long as the history is being read, which takes seconds after a start. */
+/** Used while the history is being read, which takes seconds after a start. */
 const UNFINISHED_MS = 2_000
 
-/** The state of the service for everybody: uptime, gaps of each source, incidents and maintenance. */
+/** The public state of the service: uptime, gaps of each source, incidents and maintenance. */
 export function statusPage(deps: {
   facts: () => Promise<StatusFacts>
   links: readonly Link[]
@@ -43,7 +43,7 @@ export function statusPage(deps: {
   return { path: STATUS_PATH, contentType: HTML, maxAgeSeconds: FRESH_MS / 1000, read }
 }
 
-/** A history that could not be read is tried again later, and nobody has to look for it meanwhile. */
+/** If the history could not be read, it is retried later, so there is no need to refresh the page sooner. */
 function freshMs(facts: StatusFacts): number {
   return facts.isReading && !hasHistory(facts) ? UNFINISHED_MS : FRESH_MS
 }
@@ -122,7 +122,7 @@ ${live !== undefined && live.sources.length === 0 ? html`<p class="muted">No sou
 const UNKNOWN = ['bad', 'The state cannot be read at the moment'] as const
 const WORSE = ['ok', 'degraded', 'down'] as const
 
-/** What the operator says counts beside what the service sees of itself. */
+/** Combines the operator's notices with what the service observes about itself. */
 function stateOf(
   environments: readonly EnvironmentFacts[],
   now: readonly NoticeRecord[],
@@ -130,7 +130,7 @@ function stateOf(
   const states = environments.flatMap(({ live }) => live?.status ?? [])
   if (states.length < environments.length) return UNKNOWN
   const worst = WORSE[Math.max(0, ...states.map((state) => WORSE.indexOf(state)))] ?? 'ok'
-  // With one of two environments down, the other works.
+  // With one of two environments down, the other still works.
   const state = worst === 'down' && !states.every((each) => each === 'down') ? 'degraded' : worst
   if (state !== 'ok' || now.length === 0) return STATES[state]
   return now.some(({ kind }) => kind === 'incident')
@@ -207,7 +207,7 @@ ${
 </section>`
 }
 
-/** A bar for each day, the last one today. */
+/** One bar per day; the last one is today. */
 function barsOf(
   name: string,
   summary: string,
@@ -229,7 +229,7 @@ function toneOf(share: number | null): string {
   return share >= 0.999 ? 'full' : share >= 0.95 ? 'some' : 'much'
 }
 
-/** Never rounded up to a hundred. */
+/** Never rounds up to 100 %. */
 function percent(share: number): string {
   return share === 1 ? '100 %' : `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`
 }

@@ -37,7 +37,7 @@ const Rotation = Type.Object(
 )
 const HOUR_MS = 3_600_000
 
-/** The keys of the user's own account. Keys of other accounts are not found. */
+/** The keys of the user's own account. Keys of other accounts are reported as not found. */
 export function keyRoutes(deps: { accountsOf: (context: SignedIn) => Accounts }): DashboardRoute[] {
   const ownKey = async (context: SignedIn): Promise<string> => {
     const id = context.params.id ?? ''

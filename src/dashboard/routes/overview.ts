@@ -26,7 +26,7 @@ export interface OverviewDeps {
   }
 }
 
-/** How the service is, and how it answers one customer. */
+/** The state of the service, and how it answers one customer. */
 export function overviewRoutes(deps: OverviewDeps): DashboardRoute[] {
   return [
     operatorRoute('GET operator/overview', async () =>

@@ -1,9 +1,9 @@
 import { type DashboardRoute, json, userRoute } from '../route.ts'
 import type { StatusView } from '../wire.ts'
 
-/** What runs and what it has seen, per environment. */
+/** What runs and what it has observed, per environment. */
 export function statusRoutes(deps: {
-  /** One for each environment that runs. */
+  /** One for each running environment. */
   statuses: readonly (() => Promise<StatusView>)[]
 }): DashboardRoute[] {
   return [

@@ -7,8 +7,8 @@ import type { ExpectedEventsView, RedeliveryView } from '../wire.ts'
 type ShownWebhooks = Pick<WebhookService, 'deliveries' | 'expected'>
 
 /**
- * What the webhooks page shows beyond the API: how many events of each kind a day has, one delivery in full, and
- * sending that one again.
+ * What the webhooks page shows beyond the API: the expected events of each kind per day, one delivery in full, and its
+ * redelivery.
  */
 export function webhookRoutes(deps: {
   webhooksOf: (environment: Environment) => ShownWebhooks | undefined

@@ -13,18 +13,21 @@ export class CallError extends Error {
 }
 
 let csrf = ''
-/** Whose page this is; null for a visitor. */
+/** The signed-in user of this page; null for a visitor. */
 let owner: string | null = null
 let account: SessionView['account'] = null
 let current: SessionView | undefined
-/** Session calls are numbered: an answer that is older than what was taken must not bring back a session that ended. */
+/**
+ * Session calls are numbered, so that an answer older than the last one taken cannot bring back a session that has
+ * ended.
+ */
 let sent = 0
 let takenUpTo = 0
 let onOtherSession: () => void = () => {}
-/** Notifies the other tabs of this browser of a sign-in or sign-out: they share the cookie. */
+/** Notifies the other tabs of this browser of a sign-in or sign-out, because they share the cookie. */
 const tabs = new BroadcastChannel('tapeline-session')
 
-/** The session has ended, or belongs to another user now: the page has to load it again. */
+/** Called when the session has ended or belongs to another user, so the page has to load it again. */
 export function whenSessionChanges(handler: () => void): void {
   onOtherSession = handler
   tabs.onmessage = handler
@@ -38,7 +41,8 @@ function take(session: SessionView): SessionView {
   account = session.account
   if (before?.id !== account?.id) {
     ahead.clear()
-    // The consent of one account is not that of the next one in this tab. A page that loads has none before it.
+    // The consent of one account does not apply to the next one in this tab. A page that has just loaded has no
+    // previous account.
     if (before !== null) sessionStorage.removeItem(PAYS_KEY)
   }
   if (before?.id !== account?.id || before?.plan !== account?.plan) {
@@ -79,7 +83,7 @@ async function send(
   }
   if (response.status === 401 && problem.error === 'signed_out') onOtherSession()
   if (problem.error === 'csrf' && !isAgain) {
-    // The cookie was renewed in another tab, or has expired: its token is requested again.
+    // The cookie was renewed in another tab or has expired, so the token is requested again.
     const before = owner
     await callSession('GET', 'session')
     if (owner === before) return send(method, path, body, { isFreeOnly, isAgain: true })
@@ -94,7 +98,7 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   return (await response.json()) as T
 }
 
-/** Session answers bring the token that the next change needs. */
+/** Session answers contain the token that the next change needs. */
 export async function callSession(method: string, path: string, body?: unknown): Promise<SessionView> {
   const number = ++sent
   const session = await call<SessionView>(method, path, body)
@@ -102,7 +106,7 @@ export async function callSession(method: string, path: string, body?: unknown):
     if (number <= takenUpTo && current !== undefined) return current
     takenUpTo = number
   } else {
-    // Whatever was requested while the session changed may be of the one before.
+    // Everything requested while the session changed may belong to the previous session.
     takenUpTo = sent
     tabs.postMessage('changed')
   }
@@ -111,7 +115,7 @@ export async function callSession(method: string, path: string, body?: unknown):
 
 export interface Viewed<T> {
   value: T
-  /** What a key would have paid. */
+  /** What the call would have cost with a key. */
   price: number
 }
 
@@ -121,18 +125,18 @@ const PAYS_KEY = 'tapeline-pay-for-views'
 const today = () => new Date().toISOString().slice(0, 10)
 
 let left: AllowanceView | null = null
-/** The day on which the free views did not suffice; the next one has new ones. */
+/** The day on which the free views ran out; the next day has new ones. */
 let usedUpOn: string | undefined
 let onAllowance: () => void = () => {}
 let announced = ''
 
 const isUsedUp = () => usedUpOn === today()
 const consent = () => `${today()} ${account?.id}`
-/** Whether the user has agreed, in this tab and today, to pay for views of this account. */
+/** Whether the user has agreed to pay for views of this account, in this tab and today. */
 const isPaying = () => sessionStorage.getItem(PAYS_KEY) === consent()
 const usedUpError = () => new CallError(402, 'allowance_used', 'Today’s free views are used up.')
 
-/** What is left of the day's free views; null before the first. */
+/** What is left of the day's free views; null before the first view. */
 export function allowance(): (AllowanceView & { isUsedUp: boolean; isPaying: boolean }) | null {
   return left && { ...left, isUsedUp: isUsedUp() && !isPaying(), isPaying: isUsedUp() && isPaying() }
 }
@@ -149,19 +153,19 @@ export function payForViews(): void {
   location.reload()
 }
 
-/** What is known to cost credits is not even requested; the server refuses the rest (`X-View-Free-Only`). */
+/** Views that are known to cost credits are not even requested; the server refuses the others (`X-View-Free-Only`). */
 function mustAgree(path: string): boolean {
   return isUsedUp() && !isPaying() && PRICED.test(path)
 }
 
-/** @param isRefused the answer is that the allowance does not suffice */
+/** @param isRefused the server refused the call because the allowance does not suffice */
 function noteAllowance({ headers }: Response, isRefused = false): void {
   const limit = headers.get('X-View-Allowance')
   if (limit === null) return
   left = { limit: Number(limit), remaining: Number(headers.get('X-View-Allowance-Remaining')) }
   const charged = Number(headers.get('X-Credits-Charged'))
   const price = Number(headers.get('X-Credits-Price'))
-  // One that is charged has found the allowance too small. A cheaper one that is still free does not take that back.
+  // A charged call shows that the allowance was too small. A cheaper call that is still free does not change that.
   if (isRefused || charged > 0 || (price > 0 && left.remaining < price)) usedUpOn = today()
   announceAllowance()
 }
@@ -173,10 +177,10 @@ function announceAllowance(): void {
   onAllowance()
 }
 
-/** Answers that came before the view that shows them was there; each is used once. */
+/** Answers that arrived before the view that shows them; each is used once. */
 const ahead = new Map<string, Promise<Viewed<unknown>>>()
 
-/** An endpoint of the service, as the signed-in account sees it. */
+/** Calls an endpoint of the service as the signed-in account. */
 export async function view<T>(
   environment: EnvironmentName,
   path: string,
@@ -198,7 +202,7 @@ export async function view<T>(
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
 }
 
-/** The session and the first chart, which the page's head has requested before the code had loaded. */
+/** The session and the first chart, which the page's head requested before the code had loaded. */
 export async function callStart(): Promise<SessionView> {
   const number = ++sent
   const { session, environment, views, allowance: given } = await call<StartView>('GET', START_CALL)

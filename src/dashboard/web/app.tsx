@@ -9,14 +9,14 @@ import { Button } from './ui/parts.tsx'
 import { ResetPassword } from './views/reset-password.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
-/** The first chart waits for nothing that can be done in parallel: the explorer's code loads meanwhile. */
+/** Starts everything in parallel that the first chart needs: the explorer's code loads while the first call runs. */
 export function startEarly(): Promise<SessionView> {
   const [place] = readPath().split(/[/?]/)
   if (place === '' || place === 'explorer') void loadExplorer()
   return callStart()
 }
 
-/** The one that the address names, else the one that was shown, else the first there is. */
+/** The environment named in the address, otherwise the one shown before, otherwise the first one available. */
 function environmentIn(
   { environments }: SessionView,
   path: string,
@@ -46,7 +46,7 @@ export function App({ first }: { first: Promise<SessionView> }) {
   }, [first])
 
   const account = session?.account?.id
-  // Not whenever the session is read again: the user may have chosen another one than the address names.
+  // Not every time the session is read, because the user may have chosen another environment than the address names.
   useEffect(() => {
     if (session !== undefined) setEnvironment((shown) => environmentIn(session, path, shown))
   }, [account, path])

@@ -1,6 +1,6 @@
 import type { EventKind } from '../../events/kinds.ts'
 
-/** The description of each kind; `byAddress`: it can be limited to addresses. */
+/** The description of each kind. `byAddress` means that it can be limited to addresses. */
 export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> = {
   block_added: { text: 'a block joined the DAG', byAddress: false },
   virtual_chain_changed: { text: 'the selected chain moved', byAddress: false },
@@ -17,7 +17,7 @@ export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> 
   token_transfer: { text: 'tokens moved', byAddress: true },
 }
 export const EVENT_KIND_NAMES = Object.keys(KIND_INFO) as EventKind[]
-/** The text where none is chosen. */
+/** Shown when no kind is chosen. */
 export const NO_KIND = 'Choose at least one kind of event.'
 /** The kind that makes no sense without addresses. */
 export const NEEDS_ADDRESSES: EventKind = 'utxos_changed'

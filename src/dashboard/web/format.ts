@@ -8,10 +8,10 @@ export const compact = (value: number) => short.format(value)
 /** `1 candle`, `1,200 candles`; irregular plurals are passed: `plural(2, 'try', 'tries')`. */
 export const plural = (value: number, one: string, many = `${one}s`) =>
   `${count(value)} ${value === 1 ? one : many}`
-/** The plan by its name, with the name that market data uses for its tier beside it where that is another one. */
+/** The plan's name, followed by the name that market data uses for its tier if that differs. */
 export const planName = ({ name, tier }: { name: string; tier: string }) =>
   name === tier ? name : `${name} (${tier})`
-/** With a decimal where there is one. */
+/** With one decimal if it is not zero. */
 export const percent = (share: number) => `${Math.round(share * 1000) / 10}%`
 
 export function dateTime(text: string | null): string {
@@ -19,7 +19,7 @@ export function dateTime(text: string | null): string {
   return new Date(text).toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** When a candle begins: with its seconds where candles are shorter than a minute. */
+/** When a candle begins, with seconds if candles are shorter than a minute. */
 export function candleTime(text: string, lengthMs: number): string {
   return lengthMs < 60_000 ? new Date(text).toISOString().slice(0, 19).replace('T', ' ') : dateTime(text)
 }
@@ -44,13 +44,13 @@ export function duration(seconds: number): string {
   return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-/** How long until then. */
+/** The time from now until then. */
 export function ahead(text: string, nowMs = Date.now()): string {
   const seconds = Math.round((Date.parse(text) - nowMs) / 1000)
   return seconds <= 1 ? 'now' : `in ${duration(seconds)}`
 }
 
-/** Hours and minutes of a time of today, the date with it otherwise. */
+/** Hours and minutes for a time today, otherwise with the date. */
 export function formatTimestamp(text: string | null): string {
   const full = dateTime(text)
   return full.slice(0, 10) === new Date().toISOString().slice(0, 10) ? full.slice(11) : full.slice(5)
@@ -59,7 +59,7 @@ export function formatTimestamp(text: string | null): string {
 const DIGITS = 6
 const MAX_DECIMALS = 8
 
-/** Decimals that a price is written with: what it has, as far as they matter for its size. */
+/** The number of decimals for a price: those it has, as far as they matter for its size. */
 export function chartDecimals(value: number): number {
   const size = Math.floor(Math.log10(Math.abs(value) || 1))
   const sensible = Math.min(MAX_DECIMALS, Math.max(2, DIGITS - size))
@@ -73,7 +73,7 @@ export function price(value: number): string {
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 
-/** Of a disk. */
+/** A size on disk, in decimal units. */
 export function size(value: number): string {
   const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.abs(value) || 1) / 3)))
   const scaled = value / 1000 ** step

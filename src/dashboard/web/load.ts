@@ -6,12 +6,12 @@ export interface Loaded<T> {
   reload: () => void
 }
 
-/** A request without an answer by then is repeated. */
+/** A request that has no answer after this time is repeated. */
 const MAX_WAIT_MS = 60_000
 
 /**
- * Loads when `deps` change, on demand and every so often; an answer that was overtaken is dropped. The clock does
- * not overtake: what takes longer than its step would never be shown.
+ * Loads when `deps` change, on demand and every `everyMs`. An answer that was overtaken is dropped. The timer does not
+ * overtake a running request; otherwise an answer slower than the interval would never be shown.
  */
 export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], everyMs = 0): Loaded<T> {
   const [value, setValue] = useState<T>()
@@ -19,7 +19,7 @@ export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], eve
   const [turn, setTurn] = useState(0)
   const startedAtMs = useRef(0)
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  // An error of another request is not shown for this one.
+  // An error of another request must not be shown for this one.
   useEffect(() => setError(undefined), deps)
   useEffect(() => {
     let current = true

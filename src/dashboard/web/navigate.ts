@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The page's places are the fragment of its address: they survive a reload, and a link to one can be shared. */
+/** The page's places are the fragment of its address, so that they survive a reload and can be shared as links. */
 export const readPath = () => location.hash.replace(/^#\/?/, '')
 
 export const hashOf = (path: string) => `#/${path}`
 
-/** As a new entry of the browser's history, or in place of the current one. */
+/** Navigates with a new entry in the browser's history, or replaces the current one. */
 export function navigate(path: string, how: 'push' | 'replace' = 'push'): void {
   if (path === readPath()) return
   if (how === 'push') {
@@ -16,7 +16,7 @@ export function navigate(path: string, how: 'push' | 'replace' = 'push'): void {
   dispatchEvent(new Event('hashchange'))
 }
 
-/** Changes the address only; the view is there already. */
+/** Changes only the address, because the view is already shown. */
 export function notePath(path: string): void {
   if (path !== readPath()) history.replaceState(history.state, '', hashOf(path))
 }
@@ -26,7 +26,7 @@ export function usePath(): string {
   useEffect(() => {
     const onChange = () => setPath(readPath())
     addEventListener('hashchange', onChange)
-    // Effects run after the first paint: the address may have changed in between.
+    // Effects run after the first paint, so the address may have changed in between.
     onChange()
     return () => removeEventListener('hashchange', onChange)
   }, [])

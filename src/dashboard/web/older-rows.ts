@@ -1,6 +1,6 @@
 /**
- * Rows of pages that were read earlier and go on below the newest page, newest first. Undefined where the newest page
- * has moved on beyond all of them: rows between the two would be missing without a sign.
+ * The rows of earlier pages that continue below the newest page, newest first. Undefined if the newest page has moved
+ * beyond all of them, because the rows in between would be missing without notice.
  */
 export function olderRows<T>(
   newest: readonly T[],

@@ -2,8 +2,8 @@ const OPEN = '{['
 const CLOSE = '}]'
 
 /**
- * JSON with line breaks, every value as it was written: numbers above 2^53 would not survive a parser. Truncated text
- * is formatted as far as it goes; text that is not an object or array stays as it is.
+ * JSON with line breaks and every value as written, because a parser would round numbers above 2^53. Truncated text is
+ * formatted as far as it goes; text that is not an object or array stays unchanged.
  */
 export function prettyJson(text: string): string {
   if (!/^\s*[{[]/.test(text)) return text

@@ -129,7 +129,7 @@ function ThemeButton() {
 
 const SESSION_EVERY_MS = 120_000
 
-/** Plan, pause and what the operator announces: a page that stays open notices their changes too. */
+/** Refreshes the plan, the pause and the operator's notices, so that a page that stays open notices their changes. */
 function useCurrentSession(setSession: (session: SessionView) => void): void {
   useEffect(() => {
     let isShown = true
@@ -173,7 +173,7 @@ function PausedNote({ reason }: { reason: string | undefined }) {
   )
 }
 
-/** The chart library is the largest part of the page; it loads with the explorer. */
+/** The chart library is the largest part of the page, so it loads with the explorer. */
 export const loadExplorer = () => import('./explorer/explorer.tsx')
 
 function LazyExplorer({ path }: { path: string }) {

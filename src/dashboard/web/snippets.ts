@@ -1,17 +1,17 @@
-/** A call of the API as a program: for the shell and for the two clients. */
+/** An API call as a program: for the shell and for the two clients. */
 import { clientName } from '../../core/client-name.ts'
 
 export interface ApiCallParts {
   readonly method: string
-  /** With its parameters in braces. */
+  /** The path with its parameters in braces. */
   readonly template: string
   readonly pathParams: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   /** Integers that a number cannot hold are bigints. */
   readonly body?: unknown
-  /** The body as somebody typed it. */
+  /** The body as the user typed it. */
   readonly bodyText?: string
-  /** Whether the answer is rows, which clients read page by page. */
+  /** Whether the answer is a list of rows, which clients read page by page. */
   readonly isList: boolean
 }
 
@@ -29,7 +29,7 @@ export function targetOf({ template, pathParams, query }: ApiCallParts): string 
   return search === '' ? path : `${path}?${search}`
 }
 
-/** A quote inside single quotes of the shell. */
+/** Escapes quotes inside single quotes of the shell. */
 const shellText = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 function curl(call: ApiCallParts, origin: string): string {
@@ -93,7 +93,7 @@ function python(call: ApiCallParts, origin: string): string {
   return [...head, ...tail].join('\n')
 }
 
-/** The members of a body are arguments; JSON-RPC, which may be a list, is one. */
+/** The members of a body become arguments; a JSON-RPC body, which may be a list, is one argument. */
 function pythonBody(name: string, body: unknown): string[] {
   if (name === 'rpc' || Array.isArray(body)) return [pythonValue(body)]
   return Object.entries(body as object).map(([key, value]) => `${key}=${pythonValue(value)}`)
@@ -113,13 +113,13 @@ function pythonValue(value: unknown): string {
 const text = (value: string) => JSON.stringify(value)
 const propertyName = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : text(name))
 
-/** Parameters are texts here; numbers and booleans are written as such. */
+/** Parameters arrive as text; numbers and booleans are written as such. */
 function literal(value: string, yes: string, no: string): string {
   if (value === 'true' || value === 'false') return value === 'true' ? yes : no
   return /^\d{1,15}$/.test(value) && String(Number(value)) === value ? value : text(value)
 }
 
-/** The parts of a call that is known by its path alone; `templates` are the paths of the API. */
+/** The parts of a call that is known by its path alone. `templates` are the paths of the API. */
 export function partsOf(
   target: string,
   templates: readonly string[],

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system. */
+/** Light, dark, or following the system. */
 export type Theme = 'system' | 'light' | 'dark'
 const NAME = 'tapeline-theme'
 
@@ -17,7 +17,7 @@ export function applyTheme(theme: Theme = currentTheme()): void {
 
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => applyTheme())
 
-/** A colour of the style sheet, for what is drawn on a canvas. */
+/** A colour of the style sheet, for drawing on a canvas. */
 export function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

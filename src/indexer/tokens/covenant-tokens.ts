@@ -1,6 +1,6 @@
 /**
- * What an accepted transaction does to covenant tokens: outputs whose state is proven add to their owner's amount, and
- * take it away again when they are spent. A covenant becomes a token when one of its inputs shows a token's state.
+ * What an accepted transaction does to covenant tokens. An output whose state is proven adds to its owner's amount, and
+ * spending it subtracts the amount again. A covenant becomes a token when one of its inputs shows a token's state.
  */
 import type { Network } from '../../core/chain/network.ts'
 import type { SpentOutput } from '../../core/chain/transaction.ts'
@@ -15,7 +15,7 @@ function outputKey(txId: string, index: number): string {
   return `output ${txId} ${index}`
 }
 
-/** Outputs of covenants that a transaction spends. */
+/** The covenant outputs that a transaction spends. */
 export function spentCovenants(
   parsed: ParsedTransaction,
   spent: readonly (SpentOutput | null)[],
@@ -28,7 +28,7 @@ export function spentCovenants(
   })
 }
 
-/** Owners of what the transaction makes; those of what it spends are in the entries of the outputs. */
+/** The owners of the created outputs. The owners of the spent outputs are stored in the outputs' entries. */
 export function newHolders(parsed: ParsedTransaction, network: Network): { token: string; holder: string }[] {
   return (parsed.details.native_asset?.assets ?? []).flatMap(({ asset_id: token, states }) =>
     states.map((state) => ({ token, holder: holderOf(state, network) })),
@@ -47,7 +47,7 @@ export function applyCovenantTokens(
   for (const token of new Set([...assets.keys(), ...points.map(({ covenantId }) => covenantId)])) {
     const asset = assets.get(token)
     const stored = entries.token(token)
-    // Operations of KRC-20 may have named the covenant before it was known as a token.
+    // A KRC-20 operation may have named the covenant before it was known as a token.
     const known = stored?.form === 'krc20' ? null : stored
     if (asset === undefined && known === null) continue
     let facts: TokenFacts = known ?? {
@@ -106,7 +106,7 @@ function provenOutput(holder: string, { amount, is_minter }: ProvenState): Exact
   return { holder, amount: amount.toString(), is_minter }
 }
 
-/** Outputs with a proven state that an owner got or gave away. */
+/** Adds or removes outputs with a proven state of one owner. */
 function move(
   facts: TokenFacts,
   { token, holder, amount, outputs }: { token: string; holder: string; amount: bigint; outputs: number },

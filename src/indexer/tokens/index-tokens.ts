@@ -1,4 +1,6 @@
-/** The tokens of a step's transactions: what has to be read for them, then one transaction after the other. */
+/**
+ * The tokens of a step's transactions: reads all entries that they need, then applies one transaction after the other.
+ */
 import type { Network } from '../../core/chain/network.ts'
 import type { SpentOutput } from '../../core/chain/transaction.ts'
 import { FOREIGN_ADDRESS, type Krc20Operation } from '../../parser/krc20-operation.ts'
@@ -24,7 +26,7 @@ export type ApplyTokens = (transaction: TokenTransaction) => {
 
 const NOTHING = { moves: [], changes: [] }
 
-/** `without`: chain blocks that leave in the same step; undefined when all entries are forgotten with it. */
+/** `without` lists chain blocks that are removed in the same step; undefined if that step forgets all entries. */
 export async function readTokens(
   transactions: readonly TokenTransaction[],
   {
@@ -56,7 +58,7 @@ function hasTokens({ parsed }: TokenTransaction): boolean {
   return parsed.details.krc20 !== undefined || parsed.details.covenant !== undefined
 }
 
-/** Owners of what is spent are known once the outputs have been read. */
+/** Reads in two rounds, because the owners of spent outputs are known only after those outputs have been read. */
 async function storedEntries(
   transactions: readonly TokenTransaction[],
   { store, network, without }: { store: ChainStore; network: Network; without: readonly string[] },
@@ -83,9 +85,10 @@ async function storedEntries(
 }
 
 /**
- * The reference indexer looks at the first input only, but for `send`. An operation in the payload replaces those unless
- * one of them is a `send`, which it cannot be itself. What it does not take in, a `blacklist` among it, replaces nothing;
- * what it refuses only when it runs does.
+ * The reference indexer looks at the first input only, except for `send`. An operation in the payload replaces the
+ * revealed ones unless one of those is a `send`; the payload itself cannot be a `send`. A payload that the reference
+ * indexer does not read in, such as `blacklist`, replaces nothing; one that it refuses only on execution does replace
+ * them.
  */
 function callsOf({ parsed, spent }: Pick<TokenTransaction, 'parsed' | 'spent'>): Krc20Call[] {
   const found = parsed.details.krc20?.operations ?? []
@@ -109,7 +112,7 @@ function mayReplace({ op, faults }: Krc20Operation): boolean {
   return op !== 'send' && op !== 'blacklist' && faults.every((fault) => fault === FOREIGN_ADDRESS)
 }
 
-/** One whose buyer has no address is none. */
+/** A send whose buyer has no address does not count. */
 function isWellFormedSend(
   { operation, input }: { operation: Krc20Operation; input: number },
   { outputs }: Pick<ParsedTransaction, 'outputs'>,

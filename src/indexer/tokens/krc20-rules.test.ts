@@ -1,4 +1,7 @@
-/** KRC-20 operations of several keys, of owners without an address, and in the payload: each result is typed in. */
+/**
+ * KRC-20 operations of several keys, of owners without an address, and in the payload. The expected results are written
+ * by hand.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -29,7 +32,7 @@ const envelope = (members: Record<string, string>) => envelopeOf(SEVERAL_KEYS, m
 
 interface Drafted {
   readonly n: number
-  /** What the first input reveals; without it, it spends `owner`'s output. */
+  /** The program that the first input reveals; without it, the input spends `owner`'s output. */
   readonly program?: string
   readonly owner?: string
   readonly payload?: Record<string, string>
@@ -71,7 +74,7 @@ function transactionOf(drafted: Drafted): TokenTransaction {
   return { parsed, spent, fee: feeOf(parsed), blockTimeMs: n }
 }
 
-/** What the transactions, one after the other, leave behind. */
+/** The entries and moves left after these transactions were applied in order. */
 async function after(...drafted: Drafted[]) {
   const transactions = drafted.map(transactionOf)
   const apply = await readTokens(transactions, { store: NO_STORE, network: NETWORK, without: undefined })
@@ -95,7 +98,7 @@ async function after(...drafted: Drafted[]) {
   return { facts, held, moved }
 }
 
-/** Never asked: all entries are forgotten with the step. */
+/** Never read, because the step forgets all entries. */
 const NO_STORE = {} as Parameters<typeof readTokens>[1]['store']
 
 const DEPLOY: Drafted = { n: 1, program: envelope({ op: 'deploy', tick: TICK, max: '1000', lim: '100' }) }
@@ -153,7 +156,7 @@ test('several keys list an amount for sale, by envelope and by payload, and a bu
         [40, 0],
       ],
     )
-    // The order of somebody else's keys goes elsewhere.
+    // The output of an order with somebody else's keys pays to another address.
     const foreign = scriptOfProgram(envelopeOf(`20${KEY}ac`, { op: 'send', tick: 'aaaa' }))
     const wrong = await after(DEPLOY, MINT, { ...listed, outputs: [foreign] })
     assert.deepEqual(wrong.held(SEVERAL), [100, 0])
@@ -204,7 +207,7 @@ test('a payload that fails only when it runs replaces what is shown; one that is
   ]
   for (const payload of kept)
     assert.deepEqual((await after(DEPLOY, { ...MINT, payload })).held(SEVERAL), [100, 0], payload.op)
-  // A sale to an output without an address is none, and the payload counts.
+  // A sale to an output without an address does not count, so the payload does.
   const sale = envelope({ op: 'send', tick: 'aaaa' })
   const payload = { op: 'mint', tick: TICK, to: BUYER }
   for (const [buyer, minted] of [
@@ -233,7 +236,7 @@ test('an operation that names a covenant token changes nothing of it; a covenant
   const context = { txId: hash(9), network: NETWORK, timeMs: 9, fee: 0n, outputs: [] } as const
   assert.equal(applyKrc20(call, context, entries), null)
   assert.deepEqual(entries.token(id), facts)
-  // The operation came first: the covenant is a token all the same.
+  // The operation comes first, and the covenant still becomes a token.
   const early = new TokenEntries(new Map())
   assert.equal(applyKrc20(call, context, early)?.isValid, null)
   const { parsed } = transactionOf({ n: 10 })

@@ -1,6 +1,7 @@
 /**
  * What KRC-20 operations do to balances, by the rules of the reference indexer (kasplex/go-krc20d). An operation that
- * breaks one has no effect. Its operation `blacklist` refuses every call, so nobody is on such a list.
+ * breaks a rule has no effect. The reference indexer refuses every `blacklist` operation, so blacklists are always
+ * empty.
  */
 import { bytesOfHex, hexOfBytes } from '../../core/chain/hex.ts'
 import type { Network } from '../../core/chain/network.ts'
@@ -17,15 +18,15 @@ import type { TokenMove } from './token-move.ts'
 
 export interface Krc20Call {
   readonly operation: Krc20Operation
-  /** Empty where the owner of the first input has no address; null where that owner is unknown. */
+  /** Empty if the owner of the first input has no address; null if that owner is unknown. */
   readonly sender: string | null
-  /** The script that checks the sender's keys, hex. */
+  /** The script that checks the sender's keys, in hex. */
   readonly keyCheck: string
-  /** Whether the sender's key is shown to have signed; null where it is not shown. */
+  /** Whether the sender's key is shown to have signed; null if the transaction does not show it. */
   readonly signed: boolean | null
-  /** The transaction whose output the revealing input spends: an order is named by it. */
+  /** The transaction whose output the revealing input spends. It identifies an order. */
   readonly spentTxId: string
-  /** Which input; 0 for the form in the payload. */
+  /** The index of the input; 0 for the payload form. */
   readonly input: number
 }
 
@@ -48,7 +49,10 @@ const REFUSED_TICKS = new Set(
     ' ',
   ),
 )
-/** Ticks that only one address may deploy: of tokens that were there before the protocol. All of them are. */
+/**
+ * Ticks of tokens that existed before the protocol. Only one address may deploy each, and all of them are deployed
+ * already.
+ */
 const RESERVED_TICKS = new Set(
   'NACHO KCATS KASTOR KASPER FUSUN KPAW PPKAS GHOAD KEPE WORI KEKE DOGK BTAI KASBOT SOMPS KREP'.split(' '),
 )
@@ -57,27 +61,27 @@ export function orderKey(token: string, seller: string, txId: string): string {
   return `order ${token} ${seller} ${txId}`
 }
 
-/** The token that an operation is about; a deployment of an issued token makes one that is named by its transaction. */
+/** The token that an operation concerns. Deploying an issued token creates one that is named by its transaction. */
 export function tokenOfCall({ operation }: Krc20Call, txId: string): string | null {
   if (isIssuedDeploy(operation)) return txId
   const { op, ca, tick } = operation
   return op === 'deploy' || op === 'mint' ? tick : (ca ?? tick)
 }
 
-/** Whose holdings an operation reads or changes. */
+/** The holders whose holdings an operation reads or changes. */
 export function holdersOfCall(call: Krc20Call, context: Pick<Krc20Context, 'outputs'>): string[] {
   const { sender, operation } = call
   const to = operation.op === 'send' ? buyerOf(call, context) : operation.to
   return [sender, to].flatMap((holder) => holder || [])
 }
 
-/** Null where the operation has no effect. */
+/** Returns null if the operation has no effect. */
 export function applyKrc20(call: Krc20Call, context: Krc20Context, entries: TokenEntries): TokenMove | null {
   const { operation, sender } = call
   const id = tokenOfCall(call, context.txId)
   if (id === null || operation.faults.length > 0) return null
   const facts = entries.token(id)
-  // A covenant's id in `ca`: no KRC-20 operation changes a covenant token.
+  // `ca` may be a covenant's id, but no KRC-20 operation changes a covenant token.
   if (facts !== null && facts.form !== 'krc20') return null
   if (operation.op === 'deploy') return facts === null ? deploy(id, call, context, entries) : null
   const run = RUN[operation.op]
@@ -107,7 +111,7 @@ interface Run {
 
 interface Done extends Pick<TokenMove, 'from' | 'to'> {
   readonly token?: Krc20Facts
-  /** By how much their number has changed. */
+  /** The change in the number of holders. */
   readonly holders: number
 }
 
@@ -155,7 +159,7 @@ function deploy(
   return { tokenId: id, form: 'krc20', operation: 'deploy', isValid: true, from: [], to }
 }
 
-/** The token is older than the index, or its user is unknown: from here on its amounts are not known. */
+/** The token is older than the index, or the sender is unknown, so its amounts are unknown from here on. */
 function unjudged(
   id: string,
   facts: TokenFacts | null,
@@ -239,7 +243,9 @@ function chown({ token, call, sender }: Run): Done | null {
   return { from: [], to: [], token: { ...token, owner: to }, holders: 0 }
 }
 
-/** Puts an amount up for sale: it is locked, and goes to whoever spends the output made for it. */
+/**
+ * Puts an amount up for sale: it is locked until the output created for the order is spent, and then goes to the buyer.
+ */
 function list({ id, call, context, entries, sender }: Run): Done | null {
   const amount = amountOf(call.operation.amt ?? '')
   const { balance, locked, outputs } = entries.holding(id, sender)
@@ -270,7 +276,7 @@ function send({ id, call, context, entries, sender }: Run): Done | null {
   return { from: [{ holder: sender, amount, signed: call.signed }], to: [{ holder: to, amount }], holders }
 }
 
-/** The second output's owner when the first input reveals the order; otherwise it is taken back. */
+/** The owner of the second output if the first input reveals the order; otherwise the seller takes the amount back. */
 function buyerOf({ input, sender }: Krc20Call, { outputs }: Pick<Krc20Context, 'outputs'>): string | null {
   return input === 0 && outputs.length > 1 ? (outputs[1]?.address ?? null) : sender
 }
@@ -286,7 +292,9 @@ function debit(entries: TokenEntries, id: string, holder: string, amount: bigint
   return entries.setHolding(id, holder, { ...held, balance: held.balance - amount })
 }
 
-/** Where the output of an order must go: to the script that shows the operation `send` when it is spent. */
+/**
+ * The addresses that an order's output may pay to: scripts that reveal the operation `send` when the output is spent.
+ */
 function saleAddresses(id: string, keyCheck: string, network: Network): string[] {
   return ['tick', 'ca'].map((member) => {
     const json = Buffer.from(`{"p":"krc-20","op":"send","${member}":"${id.toLowerCase()}"}`).toString('hex')
@@ -303,7 +311,7 @@ function amountOf(text: string): bigint | null {
   return amount > MAX_AMOUNT ? null : amount
 }
 
-/** What is created with the token: more than the largest amount is cut to it, and what is no amount is none. */
+/** The amount created with the token: capped at the maximum, and 0 if the text is not an amount. */
 function firstAmountOf(text: string): bigint {
   if (/^[1-9]\d{32,}$/.test(text)) return MAX_AMOUNT
   return amountOf(text) ?? 0n

@@ -1,4 +1,4 @@
-/** The entries of tokens while the transactions of one step are applied to them, one after the other. */
+/** Holds the token entries while the transactions of one step are applied to them, one after the other. */
 import { type ExactJson, parseExact, writeExact } from '../../kit/exact-json.ts'
 import {
   amountPlace,
@@ -9,11 +9,11 @@ import {
   tokenKey,
 } from '../../store/tokens.ts'
 
-/** `locked`: listed for sale. */
+/** `locked` is the amount listed for sale. */
 export interface Holding {
   readonly balance: bigint
   readonly locked: bigint
-  /** Of covenant tokens: on how many outputs. */
+  /** For covenant tokens: the number of outputs that hold the amount. */
   readonly outputs: number
 }
 
@@ -43,7 +43,7 @@ export class TokenEntries {
     return { balance: BigInt(balance ?? 0), locked: BigInt(locked ?? 0), outputs: Number(outputs ?? 0) }
   }
 
-  /** Returns by how much the number of holders has changed. */
+  /** Returns the change in the number of holders. */
   setHolding(token: string, holder: string, { balance, locked, outputs }: Holding): number {
     const key = holderKey(token, holder)
     const had = this.#get(key) !== null
@@ -54,7 +54,7 @@ export class TokenEntries {
     return Number(has) - Number(had)
   }
 
-  /** Any other entry, by its own key. */
+  /** Reads any other entry by its key. */
   read(key: string): ExactJson | null {
     const entry = this.#get(key)
     const parsed = entry === null ? undefined : parseExact(entry.value)
@@ -65,7 +65,7 @@ export class TokenEntries {
     this.#set(key, entry && { ...entry, place: '', value: writeExact(entry.value) })
   }
 
-  /** What was changed since it was last asked for. */
+  /** Returns the changes since the last call. */
   takeChanges(): TokenChange[] {
     const changes = [...this.#changes.values()].filter(({ before, after }) => !isSame(before, after))
     this.#changes = new Map()

@@ -1,4 +1,4 @@
-/** What a transaction did to one token, as its event shows it. */
+/** What a transaction did to one token, in the form of its event. */
 import { encodeAddress } from '../../core/chain/address.ts'
 import { bytesOfHex } from '../../core/chain/hex.ts'
 import { type Network, networkInfo } from '../../core/chain/network.ts'
@@ -6,30 +6,30 @@ import type { TokenState } from '../../parser/token-state.ts'
 import type { TokenFacts } from '../../store/tokens.ts'
 
 export interface TokenCell {
-  /** As `holders` lists it; null where it is hidden. */
+  /** In the form that `holders` lists; null if it is hidden. */
   readonly holder: string | null
-  /** In the token's smallest unit; null where it is hidden. */
+  /** In the token's smallest unit; null if it is hidden. */
   readonly amount: bigint | null
 }
 
-/** Who gave it up. */
+/** A holder that gave up an amount. */
 export interface TokenSource extends TokenCell {
-  /** Whether the holder's key is shown to have signed; null where it is not shown. */
+  /** Whether the holder's key is shown to have signed; null if the transaction does not show it. */
   readonly signed: boolean | null
 }
 
 export interface TokenMove {
   readonly tokenId: string
   readonly form: TokenFacts['form']
-  /** Of KRC-20: `mint`, `transfer`, …; of a covenant token: `transition` or `burn`. */
+  /** For KRC-20: `mint`, `transfer`, …; for a covenant token: `transition` or `burn`. */
   readonly operation: string
-  /** Null: whether it had any effect is not known, because the token is older than the index. */
+  /** Null if its effect is unknown, because the token is older than the index or its sender is unknown. */
   readonly isValid: true | null
   readonly from: readonly TokenSource[]
   readonly to: readonly TokenCell[]
 }
 
-/** An address where the owner has one; otherwise what kind of owner it is, and its hex. */
+/** The owner's address, or the kind of owner and its hex if it has no address. */
 export function holderOf(
   { owner, owner_type: type }: Pick<TokenState, 'owner' | 'owner_type'>,
   network: Network,

@@ -1,6 +1,6 @@
 /**
- * Tokens against an independent computation: transactions are drawn and go through parser, rules and a real store, the
- * chain is reorganised at random, and what the store then says is compared with a plain walk over the chain's own
+ * Tokens against an independent computation. Random transactions go through the parser, the rules and a real store
+ * while the chain is reorganised at random; the store's result is compared with a plain walk over the chain's
  * transactions.
  */
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ const PEOPLE: readonly Person[] = [
 interface Person {
   readonly address: string
   readonly script: string
-  /** Several keys: they sign a program with the operation, others write it into the payload. */
+  /** Several keys sign a program with the operation; a single key writes it into the payload. */
   readonly keys?: string
 }
 
@@ -47,7 +47,7 @@ function severalKeys(keys: string): Person {
   return { address: addressOfScript(script), script, keys }
 }
 
-/** A transaction of somebody's that carries an operation. */
+/** A transaction of one person that carries an operation. */
 function operation(n: number, by: number, members: Record<string, string>, fee: bigint): TokenTransaction {
   const { script = '', keys } = PEOPLE[by] ?? {}
   const program = keys === undefined ? null : envelope(keys, members)
@@ -115,7 +115,7 @@ function draw(n: number, random: Random): Drawn {
   return { n, by, members, fee: random.below(5) === 0 ? 10_000n : needed + 10_000n }
 }
 
-/** What the rules say, in the plainest form. */
+/** The rules in their plainest form. */
 function walk(chain: readonly Drawn[]) {
   const tokens = new Map<
     string,
@@ -138,7 +138,7 @@ function walk(chain: readonly Drawn[]) {
       tokens.set(tick, { max: 1_000n, lim: 300n, minted: pre, burned: 0n, owner: sender })
       if (pre > 0n) give(tick, sender, pre)
     } else if (token === undefined) {
-      // What was not deployed since the index began is not known from then on.
+      // A token that was not deployed since the index began is unknown from then on.
       tokens.set(tick, { max: -1n, lim: 0n, minted: 0n, burned: 0n, owner: '' })
     } else if (token.max < 0n) {
     } else if (members.op === 'mint') {
@@ -189,14 +189,14 @@ async function compare({ chain: store }: ChainStores, chain: readonly Drawn[]): 
   }
 }
 
-/** All tokens and holders, as they are stored. */
+/** All tokens and holders as they are stored. */
 async function everything(store: ChainStores['chain']) {
   const { tokens } = await store.tokens({ limit: 100 })
   const holders = tokens.map(({ token }) => store.tokenHolders({ token, limit: 100 }))
   return { tokens, holders: await Promise.all(holders) }
 }
 
-/** What an index has that has seen only the blocks of the chain as it is now. */
+/** The content of an index that has seen only the blocks of the current chain. */
 async function freshIndex(
   place: ReturnType<(typeof ENGINES)[number]['create']>,
   blocks: readonly DrawnBlock[],
@@ -243,7 +243,7 @@ for (const { name, create } of ENGINES) {
       blocks = blocks.slice(0, blocks.length - leaving)
       const undone = removed.flatMap(({ drawn }) => drawn)
       const added = Array.from({ length: 1 + random.below(3) }, () => {
-        // Some of what left is accepted again, in another order.
+        // Some transactions of the removed blocks are accepted again, in another order.
         const again = undone.splice(random.below(undone.length + 1), random.below(3))
         const drawn = [...again, ...Array.from({ length: random.below(4) }, () => draw(n++, random))]
         score += 1 + random.below(3)

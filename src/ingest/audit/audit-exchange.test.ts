@@ -1,6 +1,6 @@
 /**
- * The self-checks of the exchanges over what was recorded of the simulated ones, sockets and a store in files included.
- * A correct store has no difference; each planted one is found and becomes a correction or a gap.
+ * The self-checks of the exchanges over recordings of the simulated ones, with real sockets and a store in files. A
+ * correct store has no difference; each planted difference is found and becomes a correction or a gap.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -37,13 +37,13 @@ const START_MS = Date.parse('2026-11-10T07:52:30Z')
 const TODAY_MS = Date.parse('2026-11-10T00:00:00Z')
 const YESTERDAY_MS = Date.parse('2026-11-09T00:00:00Z')
 const VENUE_NAMES = ['spot', 'futures', 'perp'] as const
-/** Of the checks of a correct store. */
+/** How many checks of a correct store are run. */
 const TURNS = process.env.TAPELINE_SOAK === undefined ? 20 : 45
 
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-audit-'))
 let world: World<PacedClock>
 let recording: Recording
-/** The clock of the self-checks: it runs ahead of the venue's, which would take long to follow. */
+/** The clock of the self-checks. It runs ahead of the venue's clock, which would take too long to follow. */
 let clock: ManualClock
 let writer: RowWriter
 /** The first of two minutes that are recorded live. */
@@ -101,7 +101,7 @@ async function partsOf(venue: SandboxVenue): Promise<SymbolParts> {
   }
 }
 
-/** Both checks, over and over, until a little after the first difference. */
+/** Runs both checks repeatedly, until a little after the first difference. */
 async function examine(venue: SandboxVenue, maxTurns: number, seed = 1) {
   const checks = auditExchange({
     ...{ symbols: [await partsOf(venue)], store: recording.store, random: fixedRandom(seed) },
@@ -132,7 +132,7 @@ function change(sql: string, ...values: (string | number)[]): void {
 const drop = (feed: Feed, timeMs: number) =>
   change('DELETE FROM series_rows WHERE feed = ? AND ts = ?', idOf(feed), timeMs)
 
-/** Doubles a number of a row. */
+/** Doubles one number of a row. */
 async function double(feed: Feed, timeMs: number, field: string): Promise<string> {
   const before = await textAt(feed, timeMs)
   const value = Number((JSON.parse(before) as Record<string, number>)[field])
@@ -229,7 +229,7 @@ test('perp: trades that are missing are a gap; a second that lacks some is built
   assert.ok(first !== undefined && second !== undefined)
   drop(trades, first.timeMs)
   const before = await double(seconds, second.secondMs, 'volume').then(async (text) => {
-    // Half of what its trades have.
+    // Less volume than its trades have.
     change(
       'UPDATE series_rows SET text = ? WHERE feed = ? AND ts = ?',
       ...[text.replace(/"volume":[^,]+/, '"volume":0.00001'), idOf(seconds), second.secondMs],

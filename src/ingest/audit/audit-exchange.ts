@@ -1,10 +1,10 @@
 /**
  * The self-checks of an exchange.
  *
- *   coverage   finer candles are there and make the longer ones; seconds make their minute; single trades make their second
+ *   coverage   finer candles exist and add up to the longer ones, seconds to their minute, trades to their second
  *   venue      an hour of minutes, some seconds, or three days of funding rates are requested again
  *
- * What the rows themselves contradict is judged by the venue, like what the venue contradicts (suspicions.ts).
+ * If stored rows contradict each other, or the venue contradicts them, the venue's answers decide (suspicions.ts).
  */
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -24,7 +24,7 @@ import { judgeMinutes } from './venue-candles.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Seconds are requested in pieces of this length. */
+/** Seconds are requested in ranges of this length. */
 const SECONDS_RANGE_MS = 5 * MINUTE_MS
 
 export interface ExchangeAuditParts {
@@ -40,7 +40,9 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
   const ofRows = createSuspicions(clock)
   const ofVenue = createSuspicions(clock)
 
-  /** The whole day of a range, as far as it is over: a wrong minute is in candles of every length. */
+  /**
+   * Suspects the whole day of a range, as far as it is over, because a wrong minute affects candles of every length.
+   */
   async function suspectDay(
     parts: SymbolParts,
     atMs: number,
@@ -93,7 +95,7 @@ export function auditExchange({ symbols, store, random }: ExchangeAuditParts): A
     return []
   }
 
-  /** Judges a range; what is wrong is judged again as a suspicion. */
+  /** Turns wrong rows of a first judgement into a suspicion, which is judged again. */
   async function ask(
     wrong: readonly WrongRow[] | undefined,
     suspect: () => Suspicion | Promise<Suspicion>,

@@ -1,4 +1,4 @@
-/** The self-check of the oracle over what was recorded of the simulated chain. */
+/** The self-check of the oracle over a recording of the simulated chain. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -34,7 +34,7 @@ const made = recordOnce(
 async function examine(
   turns: number,
   seed: number,
-  /** Looked at after each difference: nothing more is to be found then. */
+  /** Called after each difference; true if there is nothing more to find. */
   isDone: () => Promise<boolean> = async () => false,
 ): Promise<{ checked: number; differences: AuditDifference[] }> {
   const { world, recording } = made

@@ -1,7 +1,7 @@
 /**
- * The self-check of an on-chain price: the rounds of a random range are requested again, and the candles that they make
- * are compared with the stored ones. Rounds are final on their chain, and the nodes have to agree on each, so there is
- * nothing that may rightly differ; where they do not agree nothing is said.
+ * The self-check of an on-chain price: the rounds of a random range are requested again, and the candles built from
+ * them are compared with the stored ones. Rounds are final on their chain and the nodes have to agree on each, so every
+ * difference is an error; if the nodes disagree, nothing is judged.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { buildOracleCandles, CARRY_HEARTBEATS, type OracleUpdate } from '../../core/oracle-candles.ts'

@@ -1,4 +1,4 @@
-/** The self-checks of prediction markets over a real store, and a venue that lists its trades. */
+/** The self-checks of prediction markets over a real store, with a venue that lists its trades. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fixedRandom, openAuditedStore } from '../../../test/ingest/audited-store.ts'
@@ -21,7 +21,7 @@ const START_MS = Date.parse('2026-03-14T00:00:00Z')
 const END_MS = START_MS + 24 * HOUR_MS
 type Name = 'polymarket' | 'kalshi'
 
-/** Some trades of an hour in the middle of the day. */
+/** Some trades within an hour in the middle of the day. */
 function tradesOf(name: Name): TradeObservation[] {
   const { source, hasTokens } = VENUES[name].plan
   const marketId = hasTokens ? '0xc0ffee' : 'KXBTC-26MAR14'
@@ -43,7 +43,7 @@ function tradesOf(name: Name): TradeObservation[] {
   })
 }
 
-/** `unstored`: the place of a trade that is not stored; without `isCounted`, it is not in the candles either. */
+/** `unstored`: index of a trade that is not stored; without `isCounted`, it is not in the candles either. */
 async function open(t: TestContext, name: Name, unstored?: number, isCounted = true) {
   const audited = await openAuditedStore(END_MS + HOUR_MS)
   t.after(() => audited.close())

@@ -1,12 +1,12 @@
 /**
  * The self-checks of prediction markets, one instrument at a time.
  *
- *   coverage   volumes of candles of 5m make those of the longer ones; trades make the volume of a candle of 5m
- *   venue      the trades of a market are requested again: each of them is stored
+ *   coverage   volumes of 5m candles add up to those of the longer ones, trades to the volume of a 5m candle
+ *   venue      the trades of a market are requested again: each of them must be stored
  *
- * Only what the venue has and we have not counts: its lists may be cut, its candles may count what is no trade, and one
- * trade of the stream may be several in a list (deduplicate-trades.ts). Prices are not compared: a stored candle does not
- * show whether they are of trades or of midpoints.
+ * Only what the venue has and we lack counts: its lists may be cut, its candles may count things that are not trades,
+ * and one trade of the stream may be several in a list (deduplicate-trades.ts). Prices are not compared, because a
+ * stored candle does not show whether they come from trades or from midpoints.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
@@ -29,11 +29,11 @@ import { createSuspicions, type Suspicion, type WrongRow } from './suspicions.ts
 
 const BASE = '5m' satisfies CandleInterval
 const HOUR_MS = 3_600_000
-/** A list may have whole seconds where the stream had milliseconds. */
+/** The times of a list may be whole seconds where the stream had milliseconds. */
 const BORDER_MS = 2_000
-/** Trades of one transaction may lie so far apart. */
+/** Trades of one transaction may lie this far apart. */
 const AROUND_MS = 10_000
-/** Sums of numbers as they are served. */
+/** Tolerance for sums of numbers as they are served. */
 const ROUNDING = 1e-6
 const LONGER = COARSE_INTERVALS.filter((interval) => interval !== BASE)
 
@@ -53,7 +53,7 @@ interface Instrument {
   readonly symbol: AssetSymbol
   readonly marketId: string
   readonly instrument: string
-  /** Of the row that was drawn. */
+  /** Time of the row that was drawn. */
   readonly timeMs: number
 }
 
@@ -63,7 +63,7 @@ export function auditPredictions(parts: PredictionAuditParts): AuditCheck[] {
   const ofVenue = createSuspicions(clock)
   const draw = { series: store.series, clock, random }
 
-  /** A random candle of 5m, or a random trade, which says of what instrument. */
+  /** Draws a random 5m candle or a random trade; returns its instrument. */
   async function drawInstrument(dataset: 'candles' | 'trades'): Promise<Instrument | undefined> {
     const symbol = pick(symbols, random)
     if (symbol === undefined) return undefined
@@ -119,7 +119,7 @@ export function auditPredictions(parts: PredictionAuditParts): AuditCheck[] {
   ]
 }
 
-/** The longer candle against those of 5m; the trades say which of the two is wrong. Null where nothing is certain. */
+/** Compares a longer candle with its 5m candles; the trades show which of them is wrong. Null if nothing is certain. */
 async function compareVolumes(
   parts: PredictionAuditParts,
   { symbol, instrument, timeMs }: Instrument,
@@ -148,7 +148,10 @@ async function compareVolumes(
   })
 }
 
-/** Block trades of a contract set no price: in 5 minutes without one they are in no candle, but in the longer ones. */
+/**
+ * Block trades of a contract set no price: in five minutes without a price they are in no 5m candle, but in the longer
+ * ones.
+ */
 function outsideCandles(
   plan: PredictionPlan,
   candles: readonly CandleRow[],
@@ -162,7 +165,7 @@ function outsideCandles(
   )
 }
 
-/** The time of a candle of 5m with more volume than its stored trades; undefined where nothing is certain. */
+/** The time of a 5m candle with more volume than its stored trades; undefined if nothing is certain. */
 async function lackingTrades(
   { plan, store }: PredictionAuditParts,
   { symbol, instrument, timeMs }: Instrument,
@@ -178,7 +181,7 @@ async function lackingTrades(
   return traded < volume && !isSame(traded, volume) ? [range] : []
 }
 
-/** Trades that the venue has in a time that is certain, and that are not stored. */
+/** Trades that the venue has in a time that is certain, but that are not stored. */
 async function judgeTrades(
   { plan, venue, store, rows, tracker, signal }: PredictionAuditParts,
   { symbol, marketId }: Instrument,
@@ -197,7 +200,7 @@ async function judgeTrades(
   const whole = { fromMs: candleStart(range.fromMs, BASE), toMs: range.toMs }
   const candles = await readCertain(store, base, whole, { instruments })
   if (candles === undefined) return undefined
-  /** Whether its candle holds more than the stored trades, so that the trade may be part of it. */
+  /** Whether the trade's candle has more volume than the stored trades, so that the trade may already be part of it. */
   const mayBeInCandle = ({ instrument, venueTimeMs, price, size }: TradeObservation) => {
     const isBeside = (row: CandleRow | TradeRow) =>
       (row.token_id ?? row.market_id) === instrument &&
@@ -233,7 +236,7 @@ async function judgeTrades(
     })
 }
 
-/** Where a venue gives trades no id, ours names the transaction, and its place in it may differ. */
+/** If a venue gives trades no id, ours names the transaction and the place in it, and the place may differ. */
 const nameOf = ({ hasTokens }: PredictionPlan, id: string) =>
   hasTokens ? id.slice(0, id.lastIndexOf('-')) : id
 

@@ -6,8 +6,9 @@
  *   venue      a random closed range is requested from the venue again, at the lowest priority
  *   limits     requests stay inside the venue's budgets, sockets and loops do not pile up
  *
- * What is found becomes a correction (rows are put again: the old bytes become a revision) or a gap, is counted, and is
- * logged. Where an old answer may rightly differ from a new one nothing is done: a wrong correction is worse than none.
+ * A difference becomes a correction (rows are put again: the old bytes become a revision) or a gap, is counted, and is
+ * logged. If an old answer may legitimately differ from a new one, nothing is done, because a wrong correction is worse
+ * than none.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { Source } from '../../core/source.ts'
@@ -18,9 +19,9 @@ const AUDIT_KINDS = ['sealed', 'coverage', 'venue', 'limits'] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 export interface AuditCount {
-  /** Ranges that were examined. */
+  /** Number of ranges that were examined. */
   readonly checked: number
-  /** What was found to be wrong in them. */
+  /** Number of errors found in them. */
   readonly differences: number
 }
 
@@ -37,29 +38,29 @@ export interface AuditDifference {
 
 export interface AuditCheck {
   readonly kind: AuditKind
-  /** How often it is drawn, compared with the others. */
+  /** How often the check is drawn, relative to the others. */
   readonly weight: number
-  /** Work that was begun earlier and is due now goes before anything random. */
+  /** Whether work that was begun earlier is due now; it goes before anything random. */
   isDue?(nowMs: number): boolean
-  /** Null where there was nothing to examine. Rejects when a store or a venue did not answer: that proves nothing. */
+  /** Null if there was nothing to examine. Rejects if a store or a venue did not answer, which proves nothing. */
   run(): Promise<readonly AuditDifference[] | null>
 }
 
 export interface AuditOptions {
-  /** Where samples of sealed pages outlive the process; left out: they do not. */
+  /** Keeps samples of sealed pages beyond the end of the process; if left out, they are lost with it. */
   readonly samples?: SampleStorage
 }
 
-/** A text that outlives the process. */
+/** Storage of a text that outlives the process. */
 export interface SampleStorage {
   /** Undefined before the first `save`. */
   load(): Promise<string | undefined>
   save(text: string): Promise<void>
 }
 
-/** One small check of a source so often, at a random moment of this time. */
+/** One small check per source runs at a random moment in this range after the previous one. */
 export const AUDIT_EVERY_MS = { least: 30_000, most: 60_000 } as const
-/** Of the differences of one check only the first ones are logged one by one. */
+/** Only the first differences of a check are logged individually. */
 const MAX_LOGGED = 5
 
 export function createAudit(options: {
@@ -92,7 +93,7 @@ export function createAudit(options: {
       log.warn({ source, check: kind, count: differences.length }, 'a self-check found many differences')
   }
 
-  /** The one that is drawn; another one where that has nothing to examine. */
+  /** Runs a randomly drawn check; if it has nothing to examine, draws another one. */
   async function runOne(checks: readonly AuditCheck[]): Promise<void> {
     let left = checks
     for (let check = draw(left); check !== undefined; check = draw(left)) {

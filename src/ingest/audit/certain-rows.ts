@@ -1,4 +1,4 @@
-/** Stored rows of a feed together with where they must be all there is: observed, and final. */
+/** Stored rows of a feed, and the ranges in which they must be complete because these were observed and are final. */
 import type { Dataset, Feed } from '../../core/feed.ts'
 import type { ServedRows } from '../../core/rows/schemas.ts'
 import { Slice } from '../../kit/time-slices.ts'
@@ -7,18 +7,18 @@ import { scanRows } from '../../store/scan-rows.ts'
 import type { RowFilters } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
-/** More are not read at once: a day of minutes fits. */
+/** The most rows that are read at once; a day of minutes fits. */
 const MAX_ROWS = 3_000
 
 export interface CertainRows<Row> {
   readonly rows: readonly Row[]
-  /** Rows of a feed with one row per instant. */
+  /** For feeds with one row per instant. */
   at(timeMs: number): Row | undefined
   /** Whether all of a range was observed and will not change any more. */
   isCertain(fromMs: number, toMs: number): boolean
 }
 
-/** Undefined where something was written between the reads, or there is too much of it. */
+/** Undefined if something was written between the reads, or there are too many rows. */
 export async function readCertain<D extends Dataset>(
   { series, coverage }: Pick<EnvironmentStore, 'series' | 'coverage'>,
   feed: Feed<D>,

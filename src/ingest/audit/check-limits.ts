@@ -1,11 +1,11 @@
 /**
- * Law: requests stay inside the budgets of the venue, and sockets and loops do not pile up. Each is counted where it
- * happens, not where it is planned. There is nothing to correct: the operator reads of it.
+ * Rule: requests stay inside the budgets of the venue, and sockets and loops do not pile up. Each is counted where it
+ * happens, not where it is planned. Nothing can be corrected, so differences are only reported to the operator.
  */
 import type { Venue } from '../../venues/venue.ts'
 import type { AuditCheck, AuditDifference } from './audit.ts'
 
-/** One serves, its successor is on its way, an old one is closing. */
+/** One socket serves, its successor is being opened, and an old one is closing. */
 const SOCKETS_PER_ROUTE = 3
 
 export interface RunningParts {
@@ -56,7 +56,7 @@ export function auditLimits(options: {
     weight: 1,
     async run() {
       const now = tooMany()
-      // What is there at two checks in a row does not go away by itself.
+      // An excess that is present at two checks in a row does not go away by itself.
       const stays = now.filter((line) => last.includes(line))
       last = now
       return [...overBudget(), ...stays.map((what): AuditDifference => ({ what, action: 'reported' }))]

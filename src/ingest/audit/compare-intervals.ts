@@ -1,7 +1,7 @@
 /**
- * Stored candles against each other: where finer and longer ones are both certain, the longer one is what the finer ones
- * make, and a venue that publishes every candle has every finer one. What is found here is not proven: which of the rows is
- * wrong is for the venue to say.
+ * Compares stored candles with each other: where finer and longer ones are both certain, the finer ones must add up to
+ * the longer one, and a venue that publishes every candle must have every finer one. A contradiction does not prove
+ * which of the rows is wrong; the venue decides.
  */
 import { decimal } from '../../core/decimal.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
@@ -28,15 +28,15 @@ export const PAIRS: readonly IntervalPair[] = [
   { fine: '4h', coarse: '1d' },
 ]
 
-/** Sums of numbers as they are served; the rows themselves were summed exactly. */
+/** Tolerance for sums of numbers as they are served; the rows themselves were summed exactly. */
 const ROUNDING = 1e-9
 
 interface Contradiction extends HistoryRange {
-  /** Where no venue can say which row is wrong: neither is served as complete. */
+  /** For contradictions that no venue can decide: neither row is served as complete. */
   giveUp?(): readonly AuditDifference[]
 }
 
-/** Longer candles that their finer ones contradict; undefined where nothing is certain. */
+/** Longer candles that their finer ones contradict; undefined if nothing is certain. */
 export async function compareIntervals(
   store: Pick<EnvironmentStore, 'series' | 'coverage'>,
   parts: SymbolParts,
@@ -62,7 +62,7 @@ export async function compareIntervals(
       const row = finer.at(at)
       if (row !== undefined) rows.push(row)
     }
-    // Seconds are built from trades where the venue publishes none: a quiet one has no row.
+    // If the venue does not publish seconds, they are built from trades, and a quiet second has no row.
     const isEvery = plan.hasQuietCandles && (fine !== '1s' || plan.secondsFrom === 'candles')
     const isWhole = !isEvery || rows.length === lengthMs / INTERVAL_MS[fine]
     if (isWhole && agrees(joined(rows), longer.at(fromMs), isEvery)) continue
@@ -88,7 +88,7 @@ function joined(rows: readonly CandleRow[]): Candle | undefined {
   return first === undefined ? undefined : rest.reduce(joinCandles, first)
 }
 
-/** As far as rows have it. */
+/** Has only the figures that rows have. */
 function candleOfRow(row: CandleRow): Candle {
   const { open, high, low, close, volume, num_trades: count } = row
   return {
@@ -107,7 +107,7 @@ function agrees(made: Candle | undefined, row: CandleRow | undefined, isEvery: b
   const sum = Number(made.volume.units) / 10 ** made.volume.scale
   if (Math.abs(sum - volume) > ROUNDING * Math.max(sum, volume)) return false
   if (row.num_trades !== null && row.num_trades !== made.count) return false
-  // Without a trade the venue repeats a price, of its own choice.
+  // Without a trade, the venue repeats a price of its own choice.
   if (volume === 0) return true
   return (
     Number(made.open) === row.open &&

@@ -1,10 +1,10 @@
-/** One stored row against what the venue says it should be. */
+/** Compares one stored row with what it should be according to the venue. */
 import { type Feed, feedName } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { rowEncoder } from '../../core/rows/row-kinds.ts'
 import type { WrongRow } from './suspicions.ts'
 
-/** A stored row against the one that it should be, in some of its figures; what is wrong is put right by `put`. */
+/** Compares a stored row with the expected one, in the given figures; `put` corrects it. */
 export function compared<Row extends object>(
   feed: Feed,
   row: Row | undefined,
@@ -13,7 +13,7 @@ export function compared<Row extends object>(
   put: () => void,
 ): WrongRow[] {
   const expected = rowOf(feed, input)
-  // What cannot be stored is a gap already.
+  // A row that cannot be stored is already a gap.
   if (expected === undefined) return []
   const differing =
     row === undefined ? figures : figures.filter((name) => row[name] !== (expected as Row)[name])

@@ -1,13 +1,13 @@
 /**
- * Single trades against the seconds that are made of them, and against the venue's own minute.
+ * Compares single trades with the seconds built from them, and with the venue's own minute.
  *
  *   a second lacks what its trades have         ──▶ the second is built again from the trades
  *   trades lack what their second has           ──▶ trades are missing: a gap in them
  *   same volume, other prices                   ──▶ one of the two is wrong: a gap in both
  *   the venue counts more trades and volume in the minute, twice ──▶ trades are missing: a gap in trades and seconds
  *
- * More trades than the venue counts are no difference, as when the minute was recorded: its count may have been early.
- * Which of several trades of one millisecond was the first is not known any more; their prices then prove nothing.
+ * More trades than the venue counts are not a difference, because its count may have been early; recording follows the
+ * same rule. The order of several trades of one millisecond is no longer known, so their prices prove nothing.
  */
 import type { Decimal } from '../../core/decimal.ts'
 import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
@@ -26,10 +26,10 @@ import { requestCandles } from './venue-candles.ts'
 type Store = Pick<EnvironmentStore, 'series' | 'coverage'>
 
 const SECOND_MS = 1_000
-/** Sums of numbers as they are served. */
+/** Tolerance for sums of numbers as they are served. */
 const ROUNDING = 1e-9
 
-/** Examines one minute; null where it is not certain. */
+/** Examines one minute; returns null if it is not certain. */
 export async function compareTrades(
   store: Store,
   parts: SymbolParts,
@@ -121,7 +121,9 @@ function settle(
   })
 }
 
-/** The stored trades have less volume than the minute. The venue's count decides, as it did when they were recorded. */
+/**
+ * The stored trades have less volume than the minute. The venue's count decides, as it did at the time of recording.
+ */
 function suspectMinute(store: Store, parts: SymbolParts, range: HistoryRange): Suspicion {
   const { plan, symbol, tracker } = parts
   return {

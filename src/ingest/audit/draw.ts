@@ -4,16 +4,18 @@ import type { Clock } from '../../kit/clock.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
-/** What is younger may still be on its way into a venue's answers. */
+/** More recent data may not be in a venue's answers yet. */
 const SETTLED_AFTER_MS = 15 * 60_000
-/** Half of the ranges are younger than this, since what is new is read most. */
+/** Half of the ranges are more recent than this, because recent data is read most. */
 const RECENT_MS = 6 * 3_600_000
 
 export function pick<T>(list: readonly T[], random: () => number): T | undefined {
   return list[Math.floor(random() * list.length)]
 }
 
-/** A random range of a feed that is stored, final and settled, and not further back than the venue reaches. */
+/**
+ * A random range of a feed that is stored, final and settled, and not further back than the venue's history reaches.
+ */
 export async function drawRange(
   parts: {
     readonly series: Pick<SeriesStore, 'feeds'>

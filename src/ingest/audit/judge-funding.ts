@@ -1,4 +1,6 @@
-/** Stored funding rates against those that the venue has. The next settlement may be moved, and is not compared. */
+/**
+ * Compares stored funding rates with those of the venue. The time of the next settlement may move and is not compared.
+ */
 import { feedName } from '../../core/feed.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { FundingObservation } from '../../venues/observation.ts'

@@ -1,4 +1,7 @@
-/** Stored seconds against the venue: its own candles of a second, or those that its numbered trades make. */
+/**
+ * Compares stored seconds with the venue: with its own one-second candles, or with those built from its numbered
+ * trades.
+ */
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { requestTradeCandles } from '../exchange/backfill-trade-candles.ts'
@@ -9,7 +12,7 @@ import { judgeCandles, requestCandles } from './venue-candles.ts'
 const SECOND_MS = 1_000
 const HOUR_MS = 3_600_000
 
-/** How far back the venue has what seconds are made of. */
+/** How far back the venue has the data that seconds are made of. */
 export function reachOfSeconds({ plan, venue }: SymbolParts): number {
   const topic = plan.secondsFrom === 'candles' ? 'candles' : 'aggregate_trades'
   const maxAgeMs = venue.describe.history[topic]?.maxAgeMs ?? null
@@ -28,7 +31,7 @@ export async function judgeSeconds(
   return candles === undefined ? undefined : judgeCandles(store, parts, '1s', candles, range)
 }
 
-/** The numbers of the trades prove that the venue left out none. */
+/** The trade numbers prove that the venue left out no trade. */
 async function builtSeconds(parts: SymbolParts, range: HistoryRange) {
   const { candles, wholeMs, missing, broken } = await requestTradeCandles(
     { ...parts, counts: noCounts() },

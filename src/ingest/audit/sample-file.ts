@@ -1,4 +1,4 @@
-/** The samples of sealed pages in a file: what changed while nothing ran is seen too. */
+/** Keeps the samples of sealed pages in a file, so that changes made while nothing was running are found too. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { SampleStorage } from './audit.ts'

@@ -47,7 +47,7 @@ async function seal(
   })
 }
 
-/** Enough turns to remember pages all over the feed and to read them again. */
+/** Runs enough turns to remember pages all over the feed and to read them again. */
 async function examine(
   { clock }: { clock: { advance(ms: number): void } },
   check: ReturnType<typeof auditSealedPages>,
@@ -100,7 +100,7 @@ test('a row that changed behind the store is found once, and its time becomes a 
   await audited.writer.flush()
   const { gaps } = await audited.store.coverage.read([FEED], START_MS, START_MS + MINUTES * MINUTE_MS)
   assert.deepEqual(gaps, [{ source: 'cexa', from: at, to: at + MINUTE_MS, reason: 'not_observed' }])
-  // Pages over the gap are sealed no longer, so nothing is reported again.
+  // Pages over the gap are no longer sealed, so nothing is reported again.
   assert.deepEqual((await examine(audited, check)).differences, [])
 })
 

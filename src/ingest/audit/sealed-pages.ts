@@ -1,13 +1,13 @@
 /**
- * Law: a sealed page does not change. A few random pages that are final and completely covered are remembered as
+ * Rule: a sealed page does not change. A few random pages that are final and completely covered are remembered as
  * fingerprints of their rows, and read again later:
  *
  *   the same rows                                         ──▶ nothing
- *   rows were corrected: what was remembered is among their revisions ──▶ nothing
+ *   rows were corrected, and the remembered ones are among their revisions ──▶ nothing
  *   a row is gone, or has other bytes without a revision  ──▶ its time becomes a gap; the backfill requests it again
  *   a row was added                                       ──▶ reported: the row stays, a cached page lacks it
  *
- * A page that is no longer covered (a gap was found in it), or of which retention has deleted a part, is forgotten.
+ * A page is forgotten if it is no longer covered (a gap was found in it), or if retention has deleted a part of it.
  */
 import { hash } from 'node:crypto'
 import { type Feed, feedName } from '../../core/feed.ts'
@@ -20,23 +20,23 @@ import type { AuditCheck, AuditDifference, SampleStorage } from './audit.ts'
 import { pick } from './draw.ts'
 
 const MAX_ROWS = 50
-/** A page with more old versions than these is not worth the reading. */
+/** A page with this many old versions is not worth reading. */
 const MAX_REVISIONS = 200
-/** Rows that may have been added to a page since. */
+/** How many rows may have been added to a page since it was remembered. */
 const MAX_ADDED = 50
 const MAX_SAMPLES = 48
-/** Half of the pages are younger than this, since what is new is read most. */
+/** Half of the pages are more recent than this, because recent data is read most. */
 const RECENT_MS = 6 * 3_600_000
 /** A page is read again after this at the earliest. */
 const AGAIN_AFTER_MS = 5 * 60_000
-/** Samples are saved so often, and when recording ends. */
+/** How often samples are saved; they are also saved when recording ends. */
 const SAVE_EVERY_MS = 10 * 60_000
 
 interface SealedPage {
   readonly feed: Feed
   readonly from: number
   readonly to: number
-  /** When it was last seen as it is here. */
+  /** When the page was last seen in this state. */
   seenMs: number
   /** Time and fingerprint of each row. */
   rows: (readonly [timeMs: number, print: string])[]
@@ -82,7 +82,7 @@ export function auditSealedPages(options: {
     return { texts, hasMore: page.hasMore, lastTs: page.lastTs }
   }
 
-  /** Undefined where rows or coverage changed between the reads, or the range is not final and whole. */
+  /** Undefined if rows or coverage changed between the reads, or the range is not final and complete. */
   async function readSealed(
     feed: Feed,
     from: number,
@@ -92,7 +92,7 @@ export function auditSealedPages(options: {
     const [before] = await series.finality([feed])
     if (before === undefined || before.before < to) return undefined
     const page = await readPage(feed, from, to, limit)
-    // The rows of the last instant may not all be there.
+    // The rows of the last instant may be incomplete.
     const endMs = page.hasMore ? (page.lastTs ?? from) : to
     if (endMs <= from) return undefined
     const texts = page.hasMore ? page.texts.filter((text) => timeOf(text) < endMs) : page.texts
@@ -114,7 +114,7 @@ export function auditSealedPages(options: {
     const read = await readSealed(feed, from, info.before, MAX_ROWS)
     if (read === undefined || read.texts.length === 0) return false
     known.push({ feed, from, to: read.to, seenMs: clock.now(), rows: printsOf(read.texts) })
-    // The oldest make room, so that the whole of the past is walked through in the end.
+    // The oldest make room, so that in the end all of the past is sampled.
     if (known.length > MAX_SAMPLES) known.shift()
     hasNews = true
     return true
@@ -146,7 +146,7 @@ export function auditSealedPages(options: {
     return differences
   }
 
-  /** Whatever the clock said when a row was corrected: its old versions are known, and what replaced them is explained. */
+  /** Ignores when a row was corrected: if its old versions are known, the change is explained. */
   function differencesOf(
     { feed, rows }: SealedPage,
     now: SealedPage['rows'],
@@ -158,7 +158,8 @@ export function auditSealedPages(options: {
     ])
     const printsThen = new Set(rows.map(([, print]) => print))
     const corrected = new Set(revisions.map(({ position }) => position.ts))
-    // Old versions of books come with all their levels, which a page has not: that there is one has to do.
+    // Old versions of books have all levels, pages do not, so the texts cannot be compared; that a revision exists is
+    // enough.
     const isKnown = ([timeMs, print]: SealedPage['rows'][number]) =>
       printsNow.has(print) || (feed.dataset === 'snapshots' && corrected.has(timeMs))
     const lost = new Set(rows.filter((row) => !isKnown(row)).map(([timeMs]) => timeMs))
@@ -227,7 +228,7 @@ async function loadPages(samples: SampleStorage | undefined, feeds: readonly Fee
   if (text === undefined) return []
   const names = new Set(feeds.map(feedName))
   try {
-    // What another version of this program wrote, or a damaged file, is no evidence of anything.
+    // A file that is damaged, or was written by another version of this program, proves nothing.
     return (JSON.parse(text) as SealedPage[]).filter(
       ({ feed, from, to, seenMs, rows }) =>
         names.has(feedName(feed)) && from < to && Number.isFinite(seenMs) && Array.isArray(rows),

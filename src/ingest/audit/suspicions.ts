@@ -1,12 +1,12 @@
 /**
- * What seems to be wrong, until that is certain. One answer of a venue may be old, cut or false: only what two of them, a
- * while apart, say in the same way is corrected.
+ * Collects possible errors until they are certain. One answer of a venue may be old, cut or false, so only what two
+ * answers, some time apart, say in the same way is corrected.
  *
  *   suspected ──▶ judged ──nothing wrong──▶ forgotten
  *                   │ wrong
  *                   ▼
  *              judged again, `AGAIN_AFTER_MS` later ──the same is wrong──▶ corrected
- *                   ╰── no answer `MAX_TRIES` times ──▶ `giveUp`: a gap, where the rows themselves prove that one is wrong
+ *                   ╰── no answer `MAX_TRIES` times ──▶ `giveUp`: a gap, if the rows themselves prove that one is wrong
  */
 import type { Clock } from '../../kit/clock.ts'
 import type { AuditDifference } from './audit.ts'
@@ -17,16 +17,16 @@ const MAX_SUSPICIONS = 16
 
 /** A row that is wrong, or a gap that is not recorded. */
 export interface WrongRow {
-  /** Which row. */
+  /** Identifies the row. */
   readonly key: string
-  /** What it should be, as text: the same in both answers. */
+  /** What the row should be, as text; it must be the same in both answers. */
   readonly truth: string
   correct(): AuditDifference
 }
 
 export interface Suspicion {
   readonly key: string
-  /** Undefined where the venue does not have it any more. Rejects when it does not answer. */
+  /** Undefined if the venue no longer has the data. Rejects if it does not answer. */
   judge(): Promise<readonly WrongRow[] | undefined>
   giveUp?(): readonly AuditDifference[]
 }
@@ -49,7 +49,7 @@ export function createSuspicions(clock: Clock) {
     get size() {
       return open.size
     },
-    /** Judges the one that is due; null where there is none, or its end is not known yet. */
+    /** Judges the suspicion that is due; null if none is, or its outcome is not known yet. */
     async resolve(): Promise<readonly AuditDifference[] | null> {
       const entry = nextOf(clock.now())
       if (entry === undefined) return null

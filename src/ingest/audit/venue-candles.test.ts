@@ -19,7 +19,7 @@ const START_MS = Date.parse('2026-03-14T00:00:00Z')
 const END_MS = START_MS + DAY_MS
 const MAX_HOLD_MS = 20
 
-/** Of this thread alone, however busy the machine is. */
+/** CPU time of this thread alone, however busy the machine is. */
 function usedMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
@@ -83,7 +83,7 @@ test('a whole day is compared in small pieces of work', async (t) => {
     ...{ counts: noCounts(), random: fixedRandom(1), signal: new AbortController().signal },
   }
   const judge = () => judgeMinutes(audited.store, parts, { fromMs: START_MS, toMs: END_MS })
-  // The first time the code is compiled.
+  // Warms up, because the first runs include compilation.
   for (let warm = 0; warm < 5; warm++) assert.deepEqual(await judge(), [])
   let longestMs = 0
   let lastMs = usedMs()

@@ -1,12 +1,12 @@
 /**
- * Stored candles, and the flow that follows from them, against the venue's own candles of the same time.
+ * Compares stored candles, and the flow that follows from them, with the venue's own candles of the same time.
  *
  *   venue's minutes ──▶ roll-up ──▶ every longer candle and bucket of flow in the range
  *   stored row is one of these, or not certain (a gap, not final) ──▶ nothing · anything else ──▶ wrong
  *
- * What may rightly differ is no difference: funding and open interest that were joined to a candle; counts of flow;
- * a candle that the venue has no longer; and where the venue leaves out quiet candles, one that it published later. Where
- * longer candles may have come from the venue's own ones, those are accepted as well.
+ * What may legitimately differ is not compared: funding and open interest that were joined to a candle; counts of flow;
+ * a candle that the venue no longer has; and, if the venue leaves out quiet candles, one that it published later. If
+ * longer candles may come from the venue's own ones, those are accepted as well.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
@@ -30,7 +30,7 @@ import type { WrongRow } from './suspicions.ts'
 
 type Store = Pick<EnvironmentStore, 'series' | 'coverage'>
 
-/** The venue's candles of a range; undefined where it does not have all of it. */
+/** The venue's candles of a range; undefined if it does not have all of them. */
 export async function requestCandles(
   { venue, symbol, signal }: SymbolParts,
   interval: CandleInterval,
@@ -54,7 +54,7 @@ const isKline = (row: { kind: string }): row is CandleObservation => row.kind ==
 
 const hasTrades = ({ count, volume }: Candle): boolean => count > 0 || volume.units > 0n
 
-/** The rows of a range that the venue's minutes contradict; undefined where the venue does not have them. */
+/** The rows of a range that the venue's minutes contradict; undefined if the venue does not have them. */
 export async function judgeMinutes(
   store: Store,
   parts: SymbolParts,
@@ -76,7 +76,7 @@ export async function judgeMinutes(
   return wrong
 }
 
-/** Hour by hour: a day of minutes takes longer than this thread may be held. */
+/** Hour by hour, because a day of minutes would block this thread for too long. */
 async function rollUpMinutes(parts: SymbolParts, minutes: readonly Candle[], range: HistoryRange) {
   const about = { intervals: COARSE_INTERVALS, fromMs: range.fromMs }
   const [candles, flows] = [createRollUp(about), createRollUp(about)]
@@ -95,7 +95,7 @@ async function rollUpMinutes(parts: SymbolParts, minutes: readonly Candle[], ran
   return made
 }
 
-/** Longer candles of a backfill may be the venue's own. */
+/** Removes candles that agree with the venue's own longer candles, which a backfill may have stored. */
 async function withoutOwn(
   store: Store,
   parts: SymbolParts,
@@ -110,11 +110,11 @@ async function withoutOwn(
   return found.filter(({ key }) => contradicted.has(key))
 }
 
-/** Whether every longer candle is made of minutes. */
+/** Whether every longer candle is rolled up from minutes. */
 export const isRolledUp = ({ plan }: Pick<SymbolParts, 'plan'>): boolean =>
   plan.backfill.every((step) => step.kind !== 'candles' || step.interval === '1m')
 
-/** The stored candles of one length that differ from these. */
+/** The stored candles of one interval that differ from these. */
 export async function judgeCandles(
   store: Store,
   parts: SymbolParts,
@@ -148,7 +148,7 @@ export async function judgeCandles(
   return wrong
 }
 
-/** What was stored, with all digits where they are known. */
+/** The stored value, with all its digits if they are known. */
 function kept(fresh: Numeric | null | undefined, stored: number | null): Numeric | null {
   return stored !== null && fresh !== null && fresh !== undefined && Number(fresh) === stored ? fresh : stored
 }
@@ -179,7 +179,7 @@ async function judgeFlow(
   return wrong
 }
 
-/** What a venue's candle says about a row; not what is joined to it from elsewhere. */
+/** The figures that a venue's candle determines, without those joined to it from elsewhere. */
 const CANDLE_FIGURES = [
   ...['open', 'high', 'low', 'close', 'volume', 'num_trades', 'taker_buy_ratio', 'closed'],
 ] as readonly (keyof CandleRow)[]

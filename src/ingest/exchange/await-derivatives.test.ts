@@ -31,7 +31,7 @@ test('minutes wait for open interest while its requests fail, unless only these 
     if (failing.has(topic)) throw new Error(`no ${topic}`)
     yield { observations: [], covered: range, missing: [] }
   }
-  // As after a restart: what is known ends hours ago.
+  // As after a restart: the known values end hours ago.
   const progress = new DerivativesProgress(partsOf(history), NOW - 300 * MINUTE_MS)
   const no = { message: 'no open_interest' }
   await assert.rejects(progress.request(NOW, NOW), no)
@@ -71,7 +71,7 @@ test('minutes go on without rates that fail for ten minutes, and are a gap from 
   assert.equal(await request(longMs + MINUTE_MS), longMs + MINUTE_MS, 'only rates fail')
   const lateMs = fromMs + 120 * MINUTE_MS
   assert.equal(await request(lateMs), lateMs)
-  // No answer has said that the hours since have no rate.
+  // No answer has shown that the hours since then have no rate.
   assert.equal(progress.unknownFrom(MINUTE_MS), hourMs - 24 * 60 * MINUTE_MS)
   failing.delete('funding')
   await request(lateMs + MINUTE_MS)
@@ -87,7 +87,7 @@ test('requested open interest is observed up to the last sample, and minutes wai
   }
   const parts = partsOf(history, (...limit) => void limits.push(limit))
   const progress = new DerivativesProgress(parts, NOW - 60 * MINUTE_MS)
-  // The sample of 12:05 is not published yet: minutes up to 12:04 have theirs.
+  // The sample of 12:05 is not published yet; minutes up to 12:04 have theirs.
   assert.equal(await progress.request(NOW - MINUTE_MS, NOW), NOW - 3 * MINUTE_MS)
   assert.deepEqual(limits, [['asked:open_interest:BTC', newestMs]])
   assert.equal(await progress.request(NOW, NOW + 500), NOW - 3 * MINUTE_MS)

@@ -1,7 +1,7 @@
 /**
- * Up to when the funding rates and the open interest of a symbol are known. A candle of a perpetual is closed with the
- * values that belong to it, so it waits for them: rates are settled on the hour and published within a minute, open
- * interest is sampled on a grid of five minutes.
+ * Tracks how far the funding rates and the open interest of a symbol are known. A candle of a perpetual is closed with
+ * the values of its time, so it waits for them: rates are settled on the hour and published within a minute; open
+ * interest is sampled on a five-minute grid.
  */
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
@@ -13,14 +13,14 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Between two requests for a sample that is not published yet, growing: their budget is small. */
+/** Pause between two requests for a sample that is not published yet. It grows, because the request budget is small. */
 const ASK_AGAIN_MS = 1_000
 const MAX_ASK_AGAIN_MS = 16_000
-/** How long a minute waits for a settled rate before it is shown without it, as a gap. */
+/** How long a minute waits for a settled rate before it is written without the rate, as a gap. */
 const PATIENCE_MS = 30_000
-/** A settled rate can be requested after this. */
+/** A settled rate can be requested this long after its hour. */
 const FUNDING_SETTLED_MS = 62_000
-/** Between two requests for one that is not published yet, growing. */
+/** The longest pause between two requests for a rate that is not published yet. */
 const MAX_ASK_RATE_AGAIN_MS = 8_000
 
 type JoinedTopic = 'funding' | 'open_interest'
@@ -37,7 +37,7 @@ export class DerivativesProgress {
   private interestToMs: number
   private interestAskedMs = 0
   private interestPauseMs = ASK_AGAIN_MS
-  /** Since when requests of a topic fail. */
+  /** Since when requests for a topic have failed. */
   private readonly failsSinceMs = new Map<JoinedTopic, number>()
 
   constructor(parts: SymbolParts, fromMs: number) {
@@ -61,7 +61,7 @@ export class DerivativesProgress {
     if (tracker.isUp(key)) tracker.failed(key, this.interestToMs, 'venue_down')
   }
 
-  /** Whether the rate and the open interest that belong to a candle of this end will not change any more. */
+  /** Whether the rate and the open interest of a candle that ends here can no longer change. */
   isKnown(closeMs: number): boolean {
     const { plan, derivatives } = this.parts
     if (derivatives === undefined) return true
@@ -70,32 +70,35 @@ export class DerivativesProgress {
     return plan.openInterest === 'requested' ? this.interestToMs > gridMs : this.sampler.hasPassed(gridMs)
   }
 
-  /** Candles of a length that open here or later do not have the rate or the open interest that belongs to them. */
+  /** Candles of this length that open at or after the returned instant lack their rate or open interest. */
   unknownFrom(lengthMs: number): number {
     const { plan, derivatives, clock } = this.parts
     if (derivatives === undefined) return Number.POSITIVE_INFINITY
-    // Nobody has said that there is none while requests fail.
+    // A rate that is long overdue counts as nonexistent, except while requests fail.
     const noneBeforeMs = this.failsSinceMs.has('funding') ? 0 : clock.now() - FUNDING_LATE_MS
     const awaitedMs = Math.max(this.fundingToMs, noneBeforeMs)
     const rateMs = plan.hasFunding ? Math.ceil(awaitedMs / HOUR_MS) * HOUR_MS : Number.POSITIVE_INFINITY
-    // A candle has the sample of its very end too.
+    // A candle also gets the sample at its exact end.
     return plan.openInterest === 'requested' ? Math.min(rateMs, this.awaitedMs - lengthMs) : rateMs
   }
 
-  /** Requests what minutes up to `toMs` need; returns up to where they need not wait for a rate or a sample. */
+  /**
+   * Requests what minutes up to `toMs` need; returns the instant up to which minutes need not wait for a rate or
+   * sample.
+   */
   async request(toMs: number, nowMs: number): Promise<number> {
     const { plan, derivatives } = this.parts
     if (derivatives === undefined) return toMs
     if (plan.openInterest === 'requested') await this.requestInterest(toMs, nowMs)
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
-    // Once more when the hour of the start is settled: then nothing is missing between history and stream.
+    // Requests once more after the rate of the start is settled, so that nothing is missing between history and stream.
     const isJoined = this.fundingToMs > this.startedMs || nowMs < this.startedMs + FUNDING_SETTLED_MS
     if (plan.hasFunding && !(this.fundingToMs > hourMs && isJoined)) {
       await this.requestRate(nowMs)
       if (this.fundingToMs <= hourMs && nowMs - toMs <= PATIENCE_MS) return 0
     }
     if (plan.openInterest === 'requested') return Math.min(toMs, this.interestLimit(nowMs))
-    // Of a sample that is due it is decided within a second or two whether it is known.
+    // A sample that is due is decided within a second or two, so the minute that needs it waits.
     return this.sampler.nextMs <= toMs ? this.sampler.nextMs - MINUTE_MS : toMs
   }
 
@@ -108,12 +111,12 @@ export class DerivativesProgress {
       this.fundingToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.fundingPauseMs, MAX_ASK_RATE_AGAIN_MS)
   }
 
-  /** When the first sample that is not known was due, or will be. */
+  /** When the first unknown sample was due, or will be. */
   private get awaitedMs(): number {
     return Math.ceil(this.interestToMs / OPEN_INTEREST_GRID_MS) * OPEN_INTEREST_GRID_MS
   }
 
-  /** Minutes that end before the first sample that is awaited have theirs. */
+  /** Minutes that end before the first awaited sample already have theirs. */
   private interestLimit(nowMs: number): number {
     const { awaitedMs } = this
     return nowMs - awaitedMs < REQUESTED_LATE_MS ? awaitedMs - MINUTE_MS : Number.POSITIVE_INFINITY
@@ -129,14 +132,14 @@ export class DerivativesProgress {
       this.interestToMs > beforeMs ? ASK_AGAIN_MS : Math.min(2 * this.interestPauseMs, MAX_ASK_AGAIN_MS)
     const { tracker, symbol } = this.parts
     const key = requestedKey('open_interest', symbol)
-    // Nothing is known of the next sample, however long ago it was due.
+    // Nothing is known about the next sample, however long ago it was due.
     tracker.limitChannel(key, this.awaitedMs)
     if (nowMs - this.interestToMs < REQUESTED_LATE_MS) tracker.up(key, this.interestToMs)
   }
 
   /**
-   * A failed request says nothing about a rate or a sample, so minutes wait. If it goes on failing while the venue answers
-   * other requests, they go on without.
+   * A failed request says nothing about a rate or a sample, so minutes wait. If requests keep failing while the venue
+   * answers others, minutes are closed without the value.
    */
   private async ask(topic: JoinedTopic, range: HistoryRange): Promise<number> {
     const { venue, symbol, signal } = this.parts

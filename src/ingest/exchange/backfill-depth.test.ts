@@ -1,4 +1,4 @@
-/** A backfill of more than a month, from a venue that has a fixed number of candles per length, gets all of them. */
+/** A backfill of more than a month gets every candle of a venue that keeps a fixed number of candles per interval. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
@@ -12,7 +12,7 @@ import { candleFeed } from '../shared/feeds.ts'
 import { backfillRange } from './backfill-exchange.ts'
 
 const DAY_MS = 86_400_000
-/** Two of the five thousand: the open candle, and the one that may expire while it is requested. */
+/** Five thousand, minus the open candle and one that may expire while it is requested. */
 const VENUE_CANDLES = 4_998
 
 let world: World
@@ -20,7 +20,7 @@ let recording: Awaited<ReturnType<typeof startRecording>>
 
 before(async () => {
   world = await startWorld(fastClock(Date.parse('2026-11-10T00:02:10Z'), 1))
-  // No recorder: only its store.
+  // Only the store is used, so no recorder runs.
   recording = await startRecording(world, { venues: [] })
 })
 

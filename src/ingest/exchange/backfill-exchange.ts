@@ -1,4 +1,4 @@
-/** A manual backfill of an exchange: some symbols, a range of whole days that have ended. */
+/** A manual backfill of an exchange: the given symbols, over whole days that have ended. */
 
 import type { ExchangePlan } from '../shared/feeds.ts'
 import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
@@ -20,7 +20,7 @@ export async function backfillRange(
   const writer = openRowWriter({ venue, store, clock, random, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
-  // Today belongs to the live side: it knows the minutes that coarser candles of today are made of.
+  // Today belongs to live recording, which has the minutes that today's longer candles are made of.
   const todayMs = Math.floor(clock.now() / DAY_MS) * DAY_MS
   const endMs = Math.min(Math.ceil(options.toMs / DAY_MS) * DAY_MS, todayMs)
   try {

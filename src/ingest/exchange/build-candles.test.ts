@@ -9,7 +9,7 @@ import { createRollUp } from './roll-up-candles.ts'
 
 const MINUTE_MS = 60_000
 const FIVE_MS = 5 * MINUTE_MS
-/** The first of the two recorded candles that are whole. */
+/** The first of the two recorded candles that are complete. */
 const FIRST_MS = 1_723_161_300_000
 const skip = withoutFixtures('binance-spot')
 const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT' } as const
@@ -107,7 +107,7 @@ test('flow follows from the same trades: both sides as the published klines have
   }
 })
 
-/** Eight decimals, half up, by long division of whole numbers: apart from the division that is under test. */
+/** Eight decimals, rounded half up, by long division of integers; independent of the division under test. */
 function quotient(a: Decimal, b: Decimal): string {
   const scale = 10n ** 8n
   const [above, below] = [a.units * 10n ** BigInt(b.scale) * scale, b.units * 10n ** BigInt(a.scale)]

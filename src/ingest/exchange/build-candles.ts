@@ -1,9 +1,9 @@
 /**
- * Trades → candles. A trade belongs to the candle of its own time, whenever it arrives: within a candle the earliest trade
- * opens and the latest closes, trades of one millisecond in the order they came.
+ * Trades → candles. A trade belongs to the candle of its own time, whenever it arrives. Within a candle the earliest
+ * trade sets the open and the latest the close; trades of the same millisecond count in order of arrival.
  *
- * Late trades: a candle stays open for trades until it is taken (`take`, after the venue's own candle was compared).
- * A trade for a candle that was taken is refused; the caller knows whether the candle can be repaired.
+ * Late trades: a candle accepts trades until it is taken (`take`, after comparison with the venue's own candle). A
+ * trade for a candle that was taken is refused; the caller knows whether the candle can be repaired.
  */
 import { add, decimal, multiply, ZERO } from '../../core/decimal.ts'
 import type { Candle } from './candle.ts'
@@ -13,7 +13,7 @@ export interface TradeFact {
   readonly price: string
   readonly size: string
   readonly side: 'buy' | 'sell'
-  /** Raw trades in it: an aggregate trade has several. */
+  /** Number of raw trades; an aggregate trade may have several. */
   readonly fills: number
 }
 
@@ -26,7 +26,7 @@ type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
 
 export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }) {
   const { lengthMs } = options
-  /** Mostly in the order of their time. */
+  /** Mostly in order of time. */
   const candles = new Map<number, Building>()
   let isSorted = true
   let oldestMs = Number.POSITIVE_INFINITY
@@ -42,7 +42,7 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
   }
 
   return {
-    /** False for a trade that comes after its candle was taken. */
+    /** Returns false for a trade that arrives after its candle was taken. */
     add(trade: TradeFact) {
       const openMs = Math.floor(trade.timeMs / lengthMs) * lengthMs
       if (openMs < takenBeforeMs) return false
@@ -58,24 +58,24 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
     },
     /** The candle as it is now. */
     at: (openMs: number): Candle | undefined => candles.get(openMs),
-    /** Candles that changed since the last call. */
+    /** The candles that changed since the last call. */
     changed(): Candle[] {
       const list = [...touched].sort((a, b) => a - b).flatMap((openMs) => candles.get(openMs) ?? [])
       touched.clear()
       return list
     },
-    /** Candles that open before this are taken. */
+    /** Candles that open before this instant have been taken. */
     get takenBeforeMs() {
       return takenBeforeMs
     },
     get size() {
       return candles.size
     },
-    /** Where the oldest candle opens; infinite without one. */
+    /** Open time of the oldest candle; infinite if there is no candle. */
     get oldestMs() {
       return oldestMs
     },
-    /** Removes and returns the candles that open before an instant, in order; the others are not looked at. */
+    /** Removes and returns, in order, the candles that open before an instant. Later candles are not visited. */
     take(beforeMs: number): Candle[] {
       takenBeforeMs = Math.max(takenBeforeMs, beforeMs)
       if (!isSorted) sort()

@@ -1,4 +1,4 @@
-/** Candles → flow rows: what takers bought and sold, at which average price. */
+/** Candles → flow rows: the volume that takers bought and sold, and at which average price. */
 import { decimalText, divide, subtract } from '../../core/decimal.ts'
 import type { FlowInput } from '../../core/rows/flow.ts'
 import type { Candle } from './candle.ts'

@@ -1,4 +1,6 @@
-/** The seconds of a symbol that are built from trades and not closed yet, and the ranges of which trades are missing. */
+/**
+ * The seconds of a symbol that are built from trades and not closed yet, and the ranges in which trades are missing.
+ */
 import { ZERO } from '../../core/decimal.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { createCandleBuilder, type TradeFact } from './build-candles.ts'
@@ -9,7 +11,9 @@ import type { UnclosedTrades } from './resume.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const MAX_GAPS = 100
-/** So many seconds wait for their minutes while the venue answers no request: twelve hours, if each has a trade. */
+/**
+ * How many seconds may wait for their minutes while the venue answers no request: twelve hours, if each has a trade.
+ */
 const MAX_HELD = 12 * 3_600
 const DROPPED_MS = 3_600_000
 
@@ -18,7 +22,7 @@ export class BuiltSeconds {
   private gaps: HistoryRange[] = []
   private beganMs: number | undefined
 
-  /** False for a trade whose second was taken already. */
+  /** Returns false for a trade whose second was already taken. */
   add(trade: TradeFact): boolean {
     return this.builder.add(trade)
   }
@@ -27,7 +31,7 @@ export class BuiltSeconds {
     return this.builder.at(openMs)
   }
 
-  /** Complete from here on, gaps apart. */
+  /** Trades are complete from this instant on, except for gaps. */
   begin(atMs: number): void {
     this.beganMs ??= atMs
   }
@@ -36,14 +40,17 @@ export class BuiltSeconds {
     return this.beganMs !== undefined
   }
 
-  /** Takes over the trades of the run before. */
+  /** Takes over the unclosed trades of the previous run. */
   resume({ fromMs, gaps, trades }: UnclosedTrades): void {
     this.beganMs = fromMs
     this.gaps = [...gaps]
     for (const trade of trades) this.builder.add(trade)
   }
 
-  /** An open end is the present; a later range without a beginning closes it. */
+  /**
+   * An infinite `toMs` means that the gap is still open. A later range that starts no later than the open gap closes
+   * it.
+   */
   gap(fromMs: number, toMs: number): void {
     const isOpen = (gap: HistoryRange) => gap.toMs === Number.POSITIVE_INFINITY
     const open = this.gaps.find(isOpen)
@@ -53,7 +60,7 @@ export class BuiltSeconds {
     this.gaps = this.gaps.slice(-MAX_GAPS)
   }
 
-  /** Whether something of this range is missing. */
+  /** Whether trades of this range are missing. */
   inGap(fromMs: number, toMs: number): boolean {
     if (this.beganMs === undefined || fromMs < this.beganMs) return true
     return this.gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)
@@ -63,7 +70,7 @@ export class BuiltSeconds {
     return candles.filter(({ openMs }) => !this.inGap(openMs, openMs + SECOND_MS))
   }
 
-  /** The seconds that changed since the last call, without those of a second that is not whole. */
+  /** The seconds that changed since the last call, without those before the trades are complete. */
   changed(): Candle[] {
     const { beganMs } = this
     return this.builder.changed().filter(({ openMs }) => beganMs !== undefined && openMs >= beganMs)
@@ -83,7 +90,7 @@ export class BuiltSeconds {
     return this.builder.take(beforeMs)
   }
 
-  /** Lets go of the oldest seconds if there are too many; gives the range that is not known any more. */
+  /** Drops the oldest seconds if there are too many; returns the range that is no longer known. */
   dropOldest(): HistoryRange | undefined {
     const { beganMs, builder } = this
     if (beganMs === undefined || builder.size <= MAX_HELD) return undefined
@@ -94,7 +101,10 @@ export class BuiltSeconds {
     return fromMs < toMs ? { fromMs, toMs } : undefined
   }
 
-  /** The minutes of a range from our beginning on; one without a candle of the venue counts no trade. */
+  /**
+   * The minutes of a range since the trades are complete. A minute without a candle of the venue has no trades, unless
+   * it lies in an unknown range.
+   */
   minutesOf(
     candles: readonly Candle[],
     unknown: readonly HistoryRange[],

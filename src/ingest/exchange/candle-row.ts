@@ -1,4 +1,4 @@
-/** Candles → candle rows, with what belongs to a perpetual joined to them. */
+/** Candles → candle rows, joined with the funding rate and open interest of a perpetual. */
 import { decimalText, divide } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'

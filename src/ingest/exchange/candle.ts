@@ -1,6 +1,6 @@
 /**
- * A candle before it becomes a row: prices as the venue wrote them, sums exact. What a venue does not publish is null,
- * and a sum over something unknown is unknown.
+ * A candle before it becomes a row: prices are the venue's text, sums are exact. What a venue does not publish is null,
+ * and a sum over something unknown is null.
  */
 import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
 import { type CandlePrices, joinPrices } from '../../core/join-prices.ts'
@@ -13,13 +13,13 @@ export interface Candle {
   readonly low: string
   readonly close: string
   readonly volume: Decimal
-  /** Raw trades. */
+  /** Number of raw trades. */
   readonly count: number
   readonly quote: Decimal | null
-  /** What takers bought. */
+  /** The volume that takers bought. */
   readonly buyVolume: Decimal | null
   readonly buyQuote: Decimal | null
-  /** Aggregate trades by side; null where only the sums are known. */
+  /** Aggregate trades by side; null if only the sums are known. */
   readonly buys: number | null
   readonly sells: number | null
 }
@@ -42,7 +42,7 @@ export function candleOfKline(kline: CandleObservation): Candle {
   }
 }
 
-/** Two neighbours as one candle; the first is the earlier one and gives the open time. */
+/** Joins two adjacent candles; the first is the earlier one and gives the open time. */
 export function joinCandles(first: Candle, second: Candle): Candle {
   const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
@@ -58,7 +58,7 @@ export function joinCandles(first: Candle, second: Candle): Candle {
   }
 }
 
-/** Exchanges publish a flat candle at the last price for a time without trades. */
+/** For a time without trades, exchanges publish a flat candle at the last price. */
 function pricesOf(candle: Candle): CandlePrices {
   const { open, high, low, close } = candle
   return { open, high, low, close, hasTrades: candle.count > 0 || candle.volume.units > 0n }
@@ -68,7 +68,7 @@ function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {
   return a === null || b === null ? null : add(a, b)
 }
 
-/** Whether two candles agree, as far as both are known. */
+/** Whether two candles agree in all figures that both of them have. */
 export function sameFigures(a: Candle, b: Candle): boolean {
   const same = (x: Decimal | null, y: Decimal | null) => x === null || y === null || compare(x, y) === 0
   return (

@@ -1,6 +1,6 @@
 /**
- * Separates the venue's own candles: those that can be served, and those that cannot. Nothing is rolled up over a candle
- * of the second kind, and the longer candles that hold it are as refused as it is.
+ * Separates the venue's candles that can be served from those that cannot. Longer candles are not rolled up over a
+ * refused candle; they are refused as well.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { rowEncoder } from '../../core/rows/row-kinds.ts'
@@ -27,7 +27,7 @@ export function checkCandles(
   return apart(candles, (candle) => encode(candleOf(plan, { interval, candle }, true, undefined)))
 }
 
-/** As flow: what makes no candle makes no flow either. */
+/** The same check for flow: a candle that was refused gives no flow either. */
 export function checkFlow(
   { plan, symbol }: Where,
   interval: CandleInterval,
@@ -54,7 +54,7 @@ function apart(candles: readonly Candle[], check: (candle: Candle) => void): Che
   return checked
 }
 
-/** Rolls up the good candles. A longer candle that holds a refused one does not come out. */
+/** Rolls up the good candles. A longer candle that contains a refused one is not produced. */
 export function advanceAround(
   rollUp: RollUp,
   { good, refused }: CheckedCandles,
@@ -76,7 +76,7 @@ export function advanceAround(
   return [...rolled, ...rollUp.advance(rest, toMs)]
 }
 
-/** The gaps that refused candles leave in everything that is made of them. */
+/** Records the gaps that refused candles leave in everything that is rolled up from them. */
 export function refuseRolled(
   { plan, symbol, writer }: Pick<SymbolParts, 'plan' | 'symbol' | 'writer'>,
   refused: readonly Candle[],

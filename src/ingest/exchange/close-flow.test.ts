@@ -19,7 +19,7 @@ import { noCounts, type SymbolParts } from './symbol-parts.ts'
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const MINUTE_MS = 60_000
 
-/** A store, what closes its flow, and candles of two trades a minute, one of them a buy. */
+/** A store, a flow closer that writes to it, and candles with two trades a minute, one of them a buy. */
 async function setUp(
   venue: Partial<Venue>,
   proverOf: (parts: SymbolParts) => Parameters<typeof closeFlow>[2],
@@ -95,7 +95,7 @@ test('minutes between the start and the first trade are counted from the trades 
     proveMinutes(parts, { follower, lengthMs: MINUTE_MS, onError: assert.ifError }),
   )
   await flow.start()
-  // No trade has come yet: the socket is down since the start.
+  // No trade has arrived yet, because the socket has been down since the start.
   flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
   for (let turn = 0; turn < 20 && flow.closedToMs < at(5); turn++) {
     flow.close(clock.now())

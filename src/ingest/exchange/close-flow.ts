@@ -1,12 +1,12 @@
 /**
- * Flow: volumes and averages of the venue's own candles, counts of the aggregate trades. The counts of a minute are
- * stored as a row of their own (interval `1m`, not served), so that the counts of a day survive a restart. Where they
- * are not known for the whole of a bucket they are null. A minute waits until its trades are proven to be all there
- * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
+ * Flow: volumes and averages come from the venue's own candles, counts from the aggregate trades. The counts of each
+ * minute are stored as a separate row (interval `1m`, not served), so that the counts of a day survive a restart.
+ * Counts that are not known for a whole bucket are null. A minute waits until its trades are proven complete
+ * (prove-minutes.ts), so that trades under repair still reach its bucket; unproven counts are null, never partial.
  *
- * Nothing is written before the stored counts were loaded: a closed row is written once, with all it will have. Until
- * then, and until the minutes that waited for it are closed, nothing counts as observed though the channel is up. A row
- * that an earlier run made final without counts stays without, though they were found since.
+ * Nothing is written before the stored counts are loaded, because a closed row is written once, with all its values.
+ * Until then, and until the minutes that waited for it are closed, nothing counts as observed although the channel is
+ * up. A row that an earlier run made final without counts stays without them, even if they were found since.
  */
 import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -26,13 +26,13 @@ import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
-/** The backfill may have failed at the last minutes before the start. */
+/** Counts are requested from this long before the start, because the backfill may have failed at the last minutes. */
 const ASKED_BEFORE_MS = 15 * MINUTE_MS
 
 export interface StoredCounts {
   readonly buys: number
   readonly sells: number
-  /** What they were counted in. */
+  /** The volumes of the trades that were counted. */
   readonly buyVolume: number
   readonly sellVolume: number
 }
@@ -43,12 +43,12 @@ export type FlowCloser = ReturnType<typeof closeFlow>
 
 interface Step {
   readonly candles: CheckedCandles
-  /** What the venue has no candle of. */
+  /** Ranges for which the venue has no candle. */
   readonly missing: HistoryPage['missing']
   readonly fromMs: number
   readonly toMs: number
   readonly knownMs: number
-  /** Minutes that are judged already. */
+  /** Minutes that have been judged. */
   readonly counted: Map<number, Candle>
 }
 
@@ -65,17 +65,17 @@ export function closeFlow(
   const queue: Step[] = []
   let gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
-  /** Names of rows. */
+  /** Names of the rows that are final without counts. */
   let finalWithout: ReadonlySet<string> = new Set()
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
   let isWritten = false
-  /** The first minute that changed since rows were shown; infinite if none did. */
+  /** The first minute that changed since rows were last shown; infinite if none did. */
   let changedMs = Number.NEGATIVE_INFINITY
   const changed = (openMs: number) => {
     changedMs = Math.min(changedMs, openMs)
   }
-  /** From where on bars were shown while trades waited for others, so without their counts; infinite if none were. */
+  /** The first minute that was shown while trades waited for missing ones, so without counts; infinite if none was. */
   let shownWaitingMs = Number.POSITIVE_INFINITY
   const askedFromMs = clock.now() - ASKED_BEFORE_MS
   const limitCoverage = (toMs: number) => {
@@ -92,7 +92,8 @@ export function closeFlow(
     if (stored !== undefined && isCountedIn(stored, candle))
       return { ...candle, buys: stored.buys, sells: stored.sells }
     if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
-    // Before the start the counts are the backfill's; from there to the first trade nobody else requests them in time.
+    // Counts before the start come from the backfill; between the start and the first trade, only this code requests
+    // them in time.
     if (candle.openMs + MINUTE_MS <= beganMs && candle.openMs < askedFromMs) return candle
     const own = builder.at(candle.openMs)
     const verdict = prover.judge(
@@ -155,7 +156,7 @@ export function closeFlow(
         changed(Math.floor(trade.timeMs / MINUTE_MS) * MINUTE_MS)
       } else counts.lateTrades += 1
     },
-    /** Trades are whole from here on, gaps apart. */
+    /** Trades are complete from here on, except for gaps. */
     begin(atMs: number) {
       changed(Math.floor(atMs / MINUTE_MS) * MINUTE_MS)
       beganMs = Math.min(beganMs, atMs)
@@ -164,7 +165,7 @@ export function closeFlow(
       changed(Math.floor(from / MINUTE_MS) * MINUTE_MS)
       gaps.push({ fromMs: from, toMs: to })
     },
-    /** The counts of the past are in the store (or cannot be had): rows may be written. */
+    /** The counts of the past are stored, or cannot be obtained: rows may be written. */
     async start() {
       await writer.flush()
       finalWithout = await readFinalWithout(parts, fromMs)
@@ -173,7 +174,7 @@ export function closeFlow(
     },
     minutes(candles: CheckedCandles, missing: HistoryPage['missing'], from: number, to: number) {
       const checked = checkFlow(parts, '1m', candles)
-      // At once: until the step is closed, no bar is shown without what is missing either.
+      // Spoiled at once, because even before the step is closed no candle may be shown without the missing minutes.
       for (const { range } of missing) rollUp.spoil(range.fromMs, range.toMs)
       for (const { openMs } of checked.refused) rollUp.spoil(openMs, openMs + MINUTE_MS)
       changed(from)
@@ -186,7 +187,7 @@ export function closeFlow(
     close(nowMs: number) {
       if (known !== undefined) drain(nowMs)
     },
-    /** Shows the rows that changed; of the open candles, those from `openChangedMs` on did. */
+    /** Shows the rows that changed; open candles have changed from `openChangedMs` on. */
     show(openCandles: readonly Candle[], openChangedMs: number) {
       changed(openChangedMs)
       const { isWaiting } = follower
@@ -198,11 +199,12 @@ export function closeFlow(
       const fromMs = changedMs
       changedMs = Number.POSITIVE_INFINITY
       if (isWaiting) shownWaitingMs = Math.min(shownWaitingMs, fromMs)
-      // Minutes that wait for the proof of their trades are part of the bar: it would be shown without them.
+      // Minutes that wait for the proof of their trades are part of the row, which would otherwise be shown without
+      // them.
       const waiting = queue.flatMap((step) =>
         step.candles.good.map((candle) => step.counted.get(candle.openMs) ?? candle),
       )
-      // The stream's candle is never ahead of the trades: if it counts more than we have, we lack some.
+      // The stream's candle is never ahead of the trades, so if it counts more trades than we have, we lack some.
       const candles = [...waiting, ...openCandles].map((candle) => {
         if (candle.buys !== null) return candle
         const own = isBroken(candle.openMs) || isWaiting ? undefined : builder.at(candle.openMs)
@@ -211,7 +213,7 @@ export function closeFlow(
       })
       putFlow(parts, rollUp.open(candles, fromMs), false)
     },
-    /** Every bucket before this has all the counts that it will have. */
+    /** Every bucket before this instant has all the counts that it will ever have. */
     get closedToMs() {
       return closedToMs
     },
@@ -239,7 +241,7 @@ export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], close
   }
 }
 
-/** Stores the counts of minutes. */
+/** Stores the known counts of minutes. */
 export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void {
   const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
   const rows = minutes
@@ -252,7 +254,7 @@ export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void 
   }
 }
 
-/** Whether the counts are of all the trades that the venue's candle is of. */
+/** Whether the counts were made from exactly the trades that the venue's candle contains. */
 export function isCountedIn(
   { buyVolume, sellVolume }: StoredCounts,
   { volume, buyVolume: bought }: Candle,

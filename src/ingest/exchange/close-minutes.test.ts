@@ -67,7 +67,7 @@ test('minutes that are closed without the open interest of their time are shown,
     covered: { fromMs: at(3), toMs: at(5) },
     missing: [],
   }
-  // The sample of minute 5 is not known, and belongs to the candle that ends there.
+  // The sample of minute 5 is unknown, and it belongs to the candle that ends there.
   closeMinutes(parts, at(3)).take(page, at(4))
   assert.deepEqual(calls, [
     ...['row 1m 3', 'row 1m 4', 'observed 1m 3 4', 'final 1m 4', 'observed 5m 3 4', 'final 5m 0'],

@@ -1,8 +1,8 @@
 /**
- * Candles of a minute and longer. A candle from the stream is written open; a candle is closed by the venue's
- * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
- * the stream's last candle and the answer are counted. A candle that cannot be served is requested again for a while: then
- * it is a gap, and so are the longer candles that hold it, until the backfill has a better one after their end.
+ * Candles of a minute and longer. A candle from the stream is written open; only the venue's own REST answer closes a
+ * candle, so a late, lost or wrong closing frame changes nothing. Differences between the stream's last candle and the
+ * answer are counted. A candle that cannot be served is requested again for a while; then it and the longer candles
+ * that contain it are gaps, until the backfill gets a better one after they have ended.
  */
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
@@ -15,7 +15,10 @@ import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-/** A minute that cannot be served, and all after it, wait so long for a better answer, and not again soon after it. */
+/**
+ * A minute that cannot be served, and all after it, wait this long for a better answer. Such a wait begins at most once
+ * per `HELD_AGAIN_AFTER_MS`.
+ */
 const HELD_FOR_MS = 6 * 60_000
 const HELD_AGAIN_AFTER_MS = 60 * 60_000
 
@@ -26,9 +29,9 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const received = new Map<number, Candle & { isLast?: boolean }>()
   let closedToMs = fromMs
-  /** The first minute that changed since it was shown; infinite if none did. */
+  /** The first minute that changed since candles were last shown; infinite if none did. */
   let changedMs = Number.POSITIVE_INFINITY
-  /** Since when a minute that cannot be served is, or was last, waited for. */
+  /** When the current or latest wait for a better answer began. */
   let heldSinceMs = Number.NEGATIVE_INFINITY
 
   const put = (rows: readonly RolledCandle[], closed: boolean) => {
@@ -38,7 +41,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
   const klinesOf = ({ observations }: HistoryPage) =>
     observations.filter((row): row is CandleObservation => row.kind === 'candle')
 
-  /** The page up to the first candle for which a better answer is waited for. */
+  /** The page up to the first candle for which we wait for a better answer. */
   function held(page: HistoryPage): HistoryPage {
     const minutes = checkCandles(parts, '1m', klinesOf(page).map(candleOfKline))
     const { refused } = plan.hasFlow ? checkFlow(parts, '1m', minutes) : minutes
@@ -66,7 +69,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       received.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
       changedMs = Math.min(changedMs, kline.openTimeMs)
     },
-    /** Shows the open candles that changed; gives the first minute that did, infinite if none. */
+    /** Shows the open candles that changed; returns the first minute that did, or infinity. */
     show(): number {
       const fromMs = changedMs
       if (fromMs === Number.POSITIVE_INFINITY) return fromMs
@@ -79,11 +82,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       put(rollUp.open(candles, fromMs), false)
       return fromMs
     },
-    /** What of a page of the venue's own candles is to be taken. */
+    /** The part of a page of the venue's own candles that may be taken now. */
     held,
     /**
-     * Takes a page of the venue's own candles; returns them. Those from `unknownMs` on have no rate or no open interest of
-     * their time: they are shown, and are a gap until the backfill requests them again with it.
+     * Takes a page of the venue's own candles; returns them. Candles from `unknownMs` on lack the rate or the open
+     * interest of their time: they are written, but are a gap until the backfill requests them again.
      */
     take(page: HistoryPage, unknownMs = Number.POSITIVE_INFINITY): CheckedCandles {
       const candles = klinesOf(page).map(candleOfKline)
@@ -91,7 +94,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
         const streamed = received.get(candle.openMs)
         if (streamed?.isLast === true && !sameFigures(streamed, candle)) counts.differences += 1
       }
-      // Those that cannot be served too: the store refuses them, which makes them a gap.
+      // Includes candles that cannot be served: the store refuses them, which makes them a gap.
       put(
         candles.map((candle) => ({ interval: '1m', candle })),
         true,
@@ -117,7 +120,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
   }
 }
 
-/** A coarser candle is final when its last minute is. From `unknownMs` on minutes are not complete. */
+/** A longer candle is final when its last minute is. Minutes from `unknownMs` on are not complete. */
 function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number): void {
   const { plan, symbol, tracker } = parts
   const covered = page.covered && cutAt(page.covered, unknownMs)
@@ -131,7 +134,8 @@ function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number)
   }
   if (page.covered === null || page.covered.toMs <= unknownMs) return
   const fromMs = Math.max(page.covered.fromMs, unknownMs)
-  // A longer candle is written again as a whole, also for who asks for its beginning alone.
+  // A longer candle will be written again as a whole, so it is a gap from its start, even for requests that end before
+  // `fromMs`.
   for (const interval of ['1m', ...COARSE_INTERVALS] as const)
     tracker.lost(
       candleFeed(plan.source, symbol, interval),
@@ -141,6 +145,6 @@ function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number)
     )
 }
 
-/** Up to an end; null where nothing is before it. */
+/** The part of a range before an end, or null. */
 export const cutAt = ({ fromMs, toMs }: HistoryRange, endMs: number): HistoryRange | null =>
   fromMs < endMs ? { fromMs, toMs: Math.min(toMs, endMs) } : null

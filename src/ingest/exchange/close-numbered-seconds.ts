@@ -1,6 +1,7 @@
 /**
- * Seconds built from numbered trades. A second is closed by a trade that is `CLOSE_AFTER_MS` later than its end, if
- * what is joined to it is known. The rest is closed with its minute, once that is proven (prove-minutes.ts).
+ * Seconds built from numbered trades. A trade that is `CLOSE_AFTER_MS` later than the end of a second closes it, if its
+ * rate and open interest are known. All other seconds are closed with their minute, once that is proven
+ * (prove-minutes.ts).
  */
 import { candleFeed } from '../shared/feeds.ts'
 import type { DerivativesProgress } from './await-derivatives.ts'
@@ -14,9 +15,9 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /** Frames may arrive out of order, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
-/** A trade that comes later than this after its minute was closed is not recorded as a gap. */
+/** A late trade makes its second a gap only in one of the last minutes that our own trades closed; this many are kept. */
 const MAX_WHOLE_MINUTES = 60
-/** The first trade is requested or given up within a minute or two. */
+/** The request for the first trade succeeds or is abandoned within a minute or two, so few answers come before it. */
 const MAX_EARLY = 10
 
 export function closeNumberedSeconds(
@@ -28,15 +29,15 @@ export function closeNumberedSeconds(
   const feed = candleFeed(plan.source, symbol, '1s')
   const built = new BuiltSeconds()
   let waiting: WaitingMinute[] = []
-  /** Answers that came before it was known where the trades begin: the minute of the first one may be among them. */
+  /** Answers received before the start of the trades was known; the minute of the first trade may be among them. */
   let early: Parameters<SecondCloser['minutes']>[] = []
   let closedToMs: number | undefined
   let newestMs = Number.NEGATIVE_INFINITY
-  /** Seconds that are not closed, by their open time. */
+  /** Open times of the seconds that are not closed. */
   const open = new Set<number>()
-  /** Minutes that were closed with our own trades as all there were. */
+  /** Minutes that were closed with our own trades as complete. */
   const whole = new Set<number>()
-  // Until it is known up to where trades are proven (record-symbol.ts).
+  // Nothing counts as observed until it is known up to where trades are proven (record-symbol.ts).
   tracker.limit(feed, 0)
 
   const secondOf = (timeMs: number) => Math.floor(timeMs / SECOND_MS) * SECOND_MS
@@ -46,7 +47,7 @@ export function closeNumberedSeconds(
     return newestMs >= endMs + CLOSE_AFTER_MS && joined.isKnown(endMs) && !built.inGap(openMs, endMs)
   }
 
-  /** False while the minute is not proven yet. */
+  /** Returns false while the minute is not proven yet. */
   function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
     const { openMs } = minute
     const endMs = openMs + MINUTE_MS
@@ -60,7 +61,7 @@ export function closeNumberedSeconds(
       tracker.confirm(feed, openMs, knownMs)
       if (verdict.candles === own) rememberWhole(openMs)
     } else closeProvenPart(own, openMs, verdict.provenMs)
-    // As with longer candles: without the rate or the open interest of their time they are a gap.
+    // As with longer candles, seconds without the rate or the open interest of their time are a gap.
     if (knownMs < endMs) tracker.lost(feed, knownMs, endMs, 'venue_down')
     parts.writer.final(feed, knownMs)
     closedToMs = endMs
@@ -76,7 +77,7 @@ export function closeNumberedSeconds(
     tracker.unproven(feed, lostMs, endMs)
   }
 
-  /** They are left to the backfill. */
+  /** Drops the oldest seconds, which are then left to the backfill. */
   function dropOldest(): void {
     const lost = built.dropOldest()
     if (lost === undefined) return
@@ -97,7 +98,7 @@ export function closeNumberedSeconds(
       const openMs = secondOf(trade.timeMs)
       if (!built.add(trade)) {
         counts.lateTrades += 1
-        // What was closed as complete was not: it is a gap until the backfill has requested it.
+        // The second was closed as complete but was not, so it is a gap until the backfill has requested it.
         if (whole.has(Math.floor(openMs / MINUTE_MS) * MINUTE_MS))
           tracker.lost(feed, openMs, openMs + SECOND_MS, 'not_observed')
         return

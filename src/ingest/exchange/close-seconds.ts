@@ -1,15 +1,15 @@
 /**
- * Candles of a second, and the single trades where they are stored. Where a plan has its seconds from:
+ * Candles of a second, and the single trades where they are stored. The source of the seconds depends on the plan:
  *
- *   candles           the venue publishes them: the stream shows, the REST answer of the whole minute closes
+ *   candles           the venue publishes them: the stream shows them, the REST answer of the whole minute closes them
  *                     (close-venue-seconds.ts)
- *   aggregate_trades  built; their numbers and the venue's own candle prove that none is missing
+ *   aggregate_trades  built from trades; their numbers and the venue's own candle prove that none is missing
  *                     (close-numbered-seconds.ts)
- *   trades            built; without numbers, so the venue's own count of the minute is the proof
+ *   trades            built from trades without numbers, so the venue's own count of the minute is the proof
  *                     (close-counted-seconds.ts)
  *
- * A built second is shown as it grows and closed when it is proven to be complete: a closed row is never wrong. A
- * second that cannot be proven, or that lies in a known gap, is not closed: it is left to the backfill.
+ * A built second is shown as it grows and closed when it is proven complete, so a closed row is never wrong. A second
+ * that cannot be proven, or that lies in a known gap, is not closed but left to the backfill.
  */
 import type { Decimal } from '../../core/decimal.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
@@ -26,30 +26,33 @@ export interface SecondCloser {
   /** The candle of a minute as the stream shows it. */
   minute(candle: Candle, receivedMs: number): void
   trade(trade: TradeFact): void
-  /** An empty trade: the venue may count it, no row has it. */
+  /** An empty trade: the venue may count it, but it is in no row. */
   empty(timeMs: number): void
-  /** Nothing is known of this range; an open end is the present. */
+  /** Nothing is known about this range; an infinite `toMs` means that it is still open. */
   gap(fromMs: number, toMs: number): void
-  /** Complete from here on, gaps apart. */
+  /** Trades are complete from here on, except for gaps. */
   begin(atMs: number): void
   show(): void
-  /** The venue's minutes of a range are known, apart from some: closes what can be closed. */
+  /** The venue's minutes of a range are known, except for the `unknown` ranges; their seconds can be closed. */
   minutes(candles: readonly Candle[], unknown: readonly HistoryRange[], range: HistoryRange): void
   close(nowMs: number): Promise<void>
-  /** Every second before this is closed or left to the backfill; undefined before the first. */
+  /** Every second before this instant is closed or left to the backfill; undefined before the first. */
   readonly closedToMs: number | undefined
 }
 
-/** After an outage of the venue's answers many minutes are closed: so many in one go, and the next a second later. */
+/**
+ * After an outage of the venue's answers many minutes are due: this many are closed per call, the next ones a second
+ * later.
+ */
 export const MAX_MINUTES_AT_ONCE = 20
 
-/** A minute of the venue that waits for its seconds. */
+/** A minute of the venue whose seconds are not closed yet. */
 export interface WaitingMinute {
   readonly openMs: number
-  /** Both undefined where the venue has no candle of the minute that makes sense. */
+  /** Both undefined if the venue has no valid candle of the minute. */
   readonly count: number | undefined
   readonly volume: Decimal | undefined
-  /** When the venue's candle was known. */
+  /** When the venue's candle became known. */
   readonly knownMs: number
 }
 

@@ -1,4 +1,4 @@
-/** Seconds that the venue streams: what is claimed of them before its REST answer. */
+/** What counts as observed of the seconds that the venue streams, before its REST answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VENUES } from '../../venues/list.ts'

@@ -1,6 +1,6 @@
 /**
- * Seconds that the venue publishes itself, each of them: shown as they are streamed, closed by its REST answer. Until that
- * they are observed up to the newest that came closed, and one that was left out is a gap.
+ * Seconds that the venue itself publishes, without leaving any out: shown as they are streamed, closed by its REST
+ * answer. Before that answer they are observed up to the newest closed second, and a second that was left out is a gap.
  */
 import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -11,16 +11,16 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-/** Seconds are requested at most this far back at once; a longer gap is the backfill's. */
+/** Seconds are requested at most this far back at once; a longer gap is left to the backfill. */
 const MAX_REQUEST_MS = 3_600_000
 
 export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
   const { plan, venue, symbol, signal, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  /** The end of the last minute that is known and was not requested yet. */
+  /** The end of the last known minute whose seconds were not requested yet. */
   let dueMs: number | undefined
   let requestedToMs: number | undefined
-  /** The end of the newest second that came closed. */
+  /** The end of the newest second that the stream sent as closed. */
   let streamedToMs = 0
   tracker.limit(feed, streamedToMs)
 
@@ -42,7 +42,7 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
 
   function follow(openMs: number): void {
     if (openMs < streamedToMs) return
-    // Where the channel was down, that is a gap already, and coverage goes on after it.
+    // Time in which the channel was down is already a gap, and coverage resumes after it.
     const fromMs = Math.max(streamedToMs, requestedToMs ?? 0, tracker.coveredTo(feed))
     if (streamedToMs > 0 && openMs > fromMs) tracker.unproven(feed, fromMs, openMs)
     streamedToMs = openMs + SECOND_MS

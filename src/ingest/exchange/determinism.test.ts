@@ -1,4 +1,4 @@
-/** The same feed gives the same rows: to two recorders, and to a backfill that requests the past again. */
+/** The same feed gives the same rows, in two recorders and in a backfill that requests the past again. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -36,7 +36,7 @@ let second: Recording
 let range = { fromMs: 0, toMs: 0 }
 
 before(async () => {
-  // Over a full hour, in which rates are settled.
+  // The run spans a full hour, at which rates are settled.
   world = await startWorld(pacedClock(START_MS, 250))
   const { clock } = world
   first = await startRecording(world, { backfill: true, backfillFromMs: PAST_MS })
@@ -55,7 +55,7 @@ after(async () => {
   await world.close()
 })
 
-/** Both recorders have it: the day of the start from its beginning, the seconds and trades that both received. */
+/** What both recorders have: the day of the start from its beginning, and the seconds and trades that both received. */
 const COMMON: readonly { readonly feed: Feed; readonly isDay: boolean }[] = [
   ...(['cexa', 'cexa_futures', 'perpdex'] as const).flatMap((source) =>
     CANDLE_INTERVALS.map((interval) => ({
@@ -66,14 +66,14 @@ const COMMON: readonly { readonly feed: Feed; readonly isDay: boolean }[] = [
   ...COARSE_INTERVALS.map((interval) => ({ feed: feedOf('flow', 'cexa', 'BTC', interval), isDay: true })),
   { feed: feedOf('trades', 'perpdex', 'BTC'), isDay: false },
 ]
-/** How many rows there are to compare, by what really happened. */
+/** How many rows the simulated venue has for the comparison. */
 function countOf({ dataset, source, interval }: Feed, { fromMs, toMs }: Range): number {
   const { truth } = world.sandbox
   const venue = VENUE_NAMES.find((name) => EXCHANGES[name].source === source) ?? 'spot'
   if (dataset === 'trades' || interval === '' || interval === '500ms')
     return truth.trades(venue, 'BTC', fromMs, toMs).length
   const isOver = ({ openMs }: { openMs: number }) => openMs + INTERVAL_MS[interval] <= toMs
-  // The exchange publishes its quiet seconds too.
+  // The spot exchange also publishes seconds without trades.
   return truth
     .klines(venue, 'BTC', interval, fromMs, toMs)
     .filter((candle) => isOver(candle) && (candle.trades > 0 || venue === 'spot')).length
@@ -88,7 +88,8 @@ test('two recorders store the same trades, closed candles, flow and funding', as
       ...(await readGaps(second.store, feed, common)),
     ]
     assert.deepEqual(gaps, [], feedName(feed))
-    // What is not over at the end of the time is not closed; a row of flow has no such field, its end decides.
+    // A period that is not over at the end of the range is not closed. Flow rows have no such field, so their end
+    // decides.
     const isOver = (timeMs: number) => timeMs + lengthMs <= common.toMs
     const compared = async (recording: Recording) =>
       (await readRows(recording.store, feed, common)).filter((row) => isOver(Date.parse(row.timestamp)))

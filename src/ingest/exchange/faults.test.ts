@@ -1,8 +1,8 @@
 /**
- * Every fault switch of the simulated exchanges, over real sockets on a paced clock. Whatever happens: what is
- * stored plus the recorded gaps is exactly what happened. Nothing is lost without a gap, nothing is there twice, no
- * wrong book is sampled, no gap is wider than its fault or has another reason. What can be requested again has no
- * gap left in the end. The long size plays every switch at every venue.
+ * Every fault switch of the simulated exchanges, over real sockets on a paced clock. Stored rows and recorded gaps
+ * together must be exactly what happened: nothing is lost without a gap or stored twice, no wrong book is sampled, and
+ * no gap is wider than its fault or has another reason. What can be requested again has no gap left in the end. The
+ * long size runs every switch at every venue.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -26,11 +26,11 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
-/** The step of the clock, which waits for what happens in it. */
+/** The clock advances in steps of this length, and waits for everything that happens in a step. */
 const STEP_MS = 200
-/** Over a settlement of both venues, a point of the grid of open interest and the end of a bucket of flow. */
+/** The run spans a settlement of both venues, a grid point of open interest and the end of a flow bucket. */
 const START_MS = Date.parse('2026-11-10T07:52:30Z')
-/** Slow and quick channels share sockets: the renewals for one must not hide the silence of the other. */
+/** Slow and fast channels share sockets; a renewal because of one must not hide the silence of the other. */
 const SILENCE_MS = {
   candles: 12_000,
   aggregate_trades: 12_000,
@@ -41,10 +41,10 @@ const SILENCE_MS = {
 } as const
 /** Frames and answers arrive in the step in which they are sent, or in the next one. */
 const SLACK_MS = 2 * STEP_MS
-/** The perpetual venue sends everything this late. */
+/** Everything from the perpetual venue arrives this late. */
 const LATENCY_MS = 300
 const SKEW_MS = 1_500
-/** A frame that could not be read puts the moment before it in doubt. */
+/** An unreadable frame puts this much time before it in doubt. */
 const DAMAGE_MS = 1_000
 
 type Switch = Omit<FaultSpec, 'venue'>
@@ -69,7 +69,7 @@ const SWITCHES = (venue: SandboxVenue): readonly Switch[] => [
   { kind: 'wrong-time', count: 4, offsetMs: -DAY_MS },
 ]
 
-/** In the usual size each venue has some of them; together they are all. */
+/** In the usual size each venue runs some of the switches; together the venues run all of them. */
 const SOME: Record<SandboxVenue, readonly (readonly Switch['kind'][])[]> = {
   spot: [['drop'], ['mute'], ['reorder', 'missing-close'], ['skip', 'rate-limit'], ['malformed']],
   futures: [['mute'], ['hang'], ['duplicate', 'late-close'], ['reorder', 'ban', 'wrong-time'], ['skew']],
@@ -77,7 +77,7 @@ const SOME: Record<SandboxVenue, readonly (readonly Switch['kind'][])[]> = {
 }
 const VENUE_NAMES = Object.keys(SOME) as SandboxVenue[]
 
-/** Minute → what goes wrong in it, from its tenth second on. */
+/** For each minute, the faults that start at its tenth second. */
 const TIMELINE: readonly FaultSpec<SandboxVenue>[][] = Array.from({ length: isLong ? 12 : 5 }, (_, minute) =>
   VENUE_NAMES.flatMap((venue, index) => {
     const all = SWITCHES(venue)
@@ -91,7 +91,7 @@ const TIMELINE: readonly FaultSpec<SandboxVenue>[][] = Array.from({ length: isLo
 interface Begun {
   readonly fault: FaultSpec<SandboxVenue>
   readonly fromMs: number
-  /** When the switch was over; for one that counts frames, the latest moment at which it can be. */
+  /** When the switch ended; for a switch that counts frames, the latest possible end. */
   readonly toMs: number
 }
 
@@ -127,11 +127,11 @@ before(async () => {
       .every(({ detail }) => detail.channels > 0 && detail.channelsUp === detail.channels)
   do await clock.runUntil(clock.now() + SECOND_MS)
   while (!isUp())
-  // A grid point of open interest and the beginning of a bucket of flow.
+  // A grid point of open interest and the start of a flow bucket.
   const firstMs = Math.ceil((world.clock.now() + 20_000) / (5 * MINUTE_MS)) * 5 * MINUTE_MS
   for (const [minute, faults] of TIMELINE.entries()) {
     await clock.runUntil(firstMs + minute * MINUTE_MS + 10_000)
-    // On a busy machine a fault begins later than planned, so its own beginning counts.
+    // On a busy machine a fault starts later than planned, so its actual start counts.
     for (const fault of faults) {
       const { startedAtMs } = world.sandbox.faults.set(fault)
       begun.push({ fault, fromMs: startedAtMs, toMs: startedAtMs + (fault.durationMs ?? 3_000) })
@@ -148,7 +148,7 @@ after(async () => {
   await world.close()
 })
 
-/** How often the stream behind a feed sends: a gap begins after its last data and ends with its next. */
+/** How often the stream behind a feed sends; a gap begins after its last data and ends with its next. */
 const EVERY_MS: Partial<Record<Feed['dataset'], number>> = {
   ...{
     ticker: 500,
@@ -160,7 +160,7 @@ const EVERY_MS: Partial<Record<Feed['dataset'], number>> = {
   },
 }
 
-/** What a venue never sends again. */
+/** Feeds whose data a venue never sends again. */
 const isLostForGood = (feed: Feed) =>
   ['ticker', 'liquidations', 'trades', 'snapshots'].includes(feed.dataset) ||
   (feed.source === 'perpdex' &&
@@ -170,11 +170,11 @@ interface Window {
   readonly fromMs: number
   readonly toMs: number
   readonly reason: GapReason
-  /** Whether there must be a gap. */
+  /** Whether a gap is required. */
   readonly isSure: boolean
 }
 
-/** The widest gap that a fault may leave in a feed; undefined where it may leave none. */
+/** The widest gap that a fault may leave in a feed; undefined if it must leave none. */
 function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefined {
   if (!isLostForGood(feed)) return undefined
   const { kind, venue } = fault
@@ -182,7 +182,7 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
   const earlyMs = everyMs + (venue === 'perp' ? LATENCY_MS : 0) + SLACK_MS
   const channels = channelsAt(venue).length
   const againMs = upAt(venue, (up) => up === channels, toMs) + everyMs + SLACK_MS
-  // Without numbers the count of the minute shows what is missing.
+  // Without trade numbers, only the count of the minute shows what is missing.
   const isCounted = venue === 'perp' && ['trades', 'candles'].includes(feed.dataset)
   const minuteMs = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
   const minute = { fromMs: minuteMs, toMs: minuteMs + 2 * MINUTE_MS }
@@ -196,9 +196,10 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
       return { ...wide, toMs: toMs + earlyMs, reason: 'not_observed' }
     case 'malformed':
     case 'wrong-time': {
-      // Which socket's frames they were is a matter of chance.
+      // Which socket the frames belonged to is a matter of chance.
       const damaged = { fromMs: fromMs - DAMAGE_MS - SLACK_MS, toMs: toMs + SLACK_MS, isSure: false }
-      // A book that is refused is a silence from the one before it to the next, where the venue cannot be asked meanwhile.
+      // A refused book leaves a silence from the book before it to the next one, because the venue cannot be asked for
+      // it.
       if (feed.dataset === 'snapshots')
         return {
           ...{ fromMs: fromMs - earlyMs, toMs: toMs + everyMs + earlyMs },
@@ -222,7 +223,7 @@ for (const [minute, faults] of TIMELINE.entries()) {
     const kinds = faults.filter((fault) => fault.venue === venue).map(({ kind }) => kind)
     test(`${venue}, ${kinds.join(' and ')}: rows and gaps together are exactly what happened`, async () => {
       const fromMs = range.fromMs + minute * MINUTE_MS
-      // What a fault leaves behind reaches into the next minute.
+      // The effects of a fault reach into the next minute.
       const own = { fromMs, toMs: fromMs + MINUTE_MS + 5 * SECOND_MS }
       const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
       assert.deepEqual(await compareAll({ ...subject, range: own, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
@@ -248,7 +249,7 @@ test('over the whole time: rows and gaps together are exactly what happened', as
   for (const venue of VENUE_NAMES) {
     const subject = { store: recording.store, truth: world.sandbox.truth, venue, symbol: 'BTC' } as const
     assert.deepEqual(await compareAll({ ...subject, range, slackMs: SLACK_MS, aheadMs: SKEW_MS }), [])
-    // A settlement, a point of the grid and the end of a bucket lie in the time: no comparison was about nothing.
+    // The range contains a settlement, a grid point and the end of a bucket, so no comparison was empty.
     for (const feed of feedsOf(venue)) {
       if (!['', '1s', '1m', '5m'].includes(feed.interval)) continue
       assert.ok((await readRows(recording.store, feed, range)).length > 0, feedName(feed))
@@ -270,7 +271,7 @@ test('a muted symbol: the gap begins a millisecond after what was received last'
   const mute = begun.find(({ fault }) => fault.kind === 'mute' && fault.venue === 'perp')
   const feed = feedOf('trades', 'perpdex', 'BTC')
   const muted = { fromMs: (mute?.fromMs ?? 0) - 20_000, toMs: (mute?.toMs ?? 0) + 5_000 }
-  // The end of the fault before it may lie in the same range.
+  // The end of the previous fault may lie in the same range.
   const gaps = (await readGaps(recording.store, feed, muted)).filter(({ to }) => to > (mute?.fromMs ?? 0))
   const [gap] = gaps
   assert.ok(gap !== undefined && gaps.length === 1, JSON.stringify(gaps))
@@ -281,7 +282,7 @@ test('a muted symbol: the gap begins a millisecond after what was received last'
 test('every channel of a muted symbol is noticed within two of its expected intervals', () => {
   for (const { fault, fromMs } of begun) {
     if (fault.kind !== 'mute') continue
-    // What is requested is not muted, and any silence of liquidations is normal.
+    // Requested data is not muted, and liquidations may be silent for any length of time.
     const { live } = VENUES[EXCHANGES[fault.venue].name].create({ clock: world.clock }).describe
     const channels = channelsAt(fault.venue)
     const silences = channels

@@ -1,7 +1,7 @@
 /**
- * What is joined to the candles of a perpetual: the last rate settled before the candle's end, and the last open
- * interest observed up to it. Both are read from the stored rows and nowhere else, so that a candle built live,
- * after a restart or by a backfill gets the same values.
+ * The values that are joined to the candles of a perpetual: the last rate settled before the candle's end, and the last
+ * open interest observed up to it. Both are read only from the stored rows, so that a candle built live, after a
+ * restart or by a backfill gets the same values.
  */
 import type { FundingInput } from '../../core/rows/funding.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
@@ -20,7 +20,7 @@ export interface Derivatives {
   readonly newestFundingMs: number | undefined
 }
 
-/** Joined values are available for as long as candles may be rebuilt. */
+/** Joined values are kept for as long as candles may be rebuilt. */
 export const DERIVATIVES_KEPT_MS = 40 * 86_400_000
 
 export async function loadDerivatives(options: {
@@ -61,7 +61,7 @@ function createTimeline() {
       }
       values.set(timeMs, value)
     },
-    /** The last value of a time before an instant. */
+    /** The last value before an instant. */
     before(timeMs: number): string | null {
       if (!isSorted) {
         times = times.sort((a, b) => a - b)

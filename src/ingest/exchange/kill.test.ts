@@ -1,4 +1,4 @@
-/** A recorder that is killed again and again: what it stored is true, what it missed is a gap. */
+/** After any number of kills, what a recorder stored is true, and what it missed is a gap. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,11 +16,13 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const KILLS = isLong ? 20 : 2
-/** The step of the clock, which waits for what happens in it. */
+/** The clock advances in steps of this length, and waits for everything that happens in a step. */
 const STEP_MS = 200
-/** Frames arrive in the step in which they are sent, answers in the next ones: two processes take turns. */
+/**
+ * Frames arrive in the step in which they are sent, answers in one of the next steps, because two processes take turns.
+ */
 const SLACK_MS = 3 * STEP_MS
-/** Shortly after midnight, so that there is little of the day to request. */
+/** Shortly after midnight, so that little of the day has to be requested. */
 const START_MS = Date.parse('2026-11-10T00:02:10Z')
 const DAY_START_MS = Date.parse('2026-11-10T00:00:00Z')
 const PROCESS = join(import.meta.dirname, '../../../test/ingest/record-process.ts')
@@ -29,7 +31,7 @@ let world: World<PacedClock>
 let store: EnvironmentStore
 let folder: string
 let range = { fromMs: 0, toMs: 0 }
-/** From each kill to the next start. */
+/** The times from each kill to the next start. */
 const downs: { fromMs: number; toMs: number }[] = []
 
 function startRecorder(): Promise<FollowedProcess> {
@@ -53,7 +55,7 @@ before(async () => {
   for (let kill = 0; kill < KILLS; kill++) {
     const recorder = await startRecorder()
     if (kill === 0) {
-      // Every channel has sent something before the first kill.
+      // The first kill comes only after every channel has sent something.
       range = { fromMs: Math.ceil((clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
       await clock.runUntil(range.fromMs + 20_000)
     }
@@ -117,7 +119,7 @@ test('the time between a kill and the next start is a gap in what cannot be requ
   }
 })
 
-/** Whether every trade that is in no gap is there. */
+/** Whether every trade outside the gaps is stored. */
 async function hasOtherTrades(
   down: { fromMs: number; toMs: number },
   gaps: readonly { from: number; to: number }[],

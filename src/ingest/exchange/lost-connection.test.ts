@@ -1,4 +1,6 @@
-/** A connection is lost between two ticks, or while the store fails: what is claimed then has its rows. */
+/**
+ * If a connection is lost between two ticks, or while the store fails, everything that counts as observed has its rows.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'

@@ -1,6 +1,6 @@
 /**
- * A venue whose sockets open and send nothing, for longer than it takes to cut them: from the first cut on, no new
- * socket makes the time without data look observed, at no instant at which somebody could look.
+ * A venue whose sockets open and send nothing, for longer than it takes to cut them. From the first cut on, no new
+ * socket may make the time without data look observed, at any instant at which it could be read.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -12,12 +12,12 @@ import { feedOf } from '../shared/feeds.ts'
 const SECOND_MS = 1_000
 const STEP_MS = 200
 const MUTED_MS = 210_000
-/** Until then it may be the silence of a quiet market: each socket that is replaced gets half a minute. */
+/** Until then the silence may be that of a quiet market; each replaced socket gets half a minute. */
 const FOUND_WITHIN_MS = 80_000
 const FEEDS: Feed[] = [
   feedOf('trades', 'perpdex', 'BTC'),
   feedOf('ticker', 'cexa_futures', 'BTC'),
-  // Any silence of theirs is normal: it is the silence of their socket that counts.
+  // Liquidations may be silent for any length of time; the silence of their socket counts.
   feedOf('liquidations', 'cexa_futures', 'BTC'),
 ]
 
@@ -52,7 +52,7 @@ test('sockets that send nothing cover nothing, however often they are replaced',
         wrong.add(`${feedName(feed)} ${(from - mutedMs) / SECOND_MS} to ${(to - mutedMs) / SECOND_MS} s`)
   assert.deepEqual([...wrong], [])
   const { futures, perp } = world.sandbox.state()
-  // More than the two and the one of the start: the sockets were replaced meanwhile.
+  // More than the two sockets and the one socket opened at the start: they were replaced meanwhile.
   assert.ok(futures.connectionsOpened > 2 && perp.connectionsOpened > 1)
 })
 

@@ -37,7 +37,7 @@ function tracked() {
     ...{ tracker, streamed, gaps },
     receive: (kind: DataObservation['kind'], receivedMs: number, venueTimeMs = receivedMs) =>
       streamed.receive({ kind, receivedMs, venueTimeMs } as DataObservation),
-    /** What became observed up to this instant. */
+    /** Returns what became observed up to this instant. */
     coverTo(toMs: number): string[] {
       streamed.show()
       tracker.coverTo(toMs)

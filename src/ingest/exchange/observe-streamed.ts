@@ -1,10 +1,10 @@
 /**
- * What was observed of the feeds that a venue only streams. Nothing of them can be requested afterwards, and a socket
- * that is open may send nothing: a fault that began before it, perhaps before this process. So they are observed from
- * the first data after a subscription up to the newest data, whatever happens next:
+ * Coverage of the feeds that a venue only streams. They cannot be requested afterwards, and an open socket may send
+ * nothing because of a fault that began before it was opened, perhaps before this process started. So these feeds count
+ * as observed only from the first data after a subscription up to the newest data, whatever happens next:
  *
  *   subscribed ──data──▶ observed ──data──▶ observed up to here ──▶ silence, a lost socket, the end of the process
- *                  ╰── not observed before it                  ╰── not observed after it, until data comes
+ *                  ╰── not observed before it                  ╰── not observed after it, until data arrives
  */
 import type { Feed } from '../../core/feed.ts'
 import type { Topic } from '../../venues/channel.ts'
@@ -12,30 +12,32 @@ import type { DataObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-/** The venue collects liquidations for this long before it sends the last one. */
+/** The venue collects liquidations for this long and then sends the last one. */
 const LIQUIDATION_TRANSIT_MS = 1_000
-/** Trades may come so much later than a book of the same time. */
+/** A trade may arrive this much later than a book of the same time. */
 const TRADE_TRANSIT_MS = 1_000
 
 export type StreamedFeeds = ReturnType<typeof observeStreamed>
 
 interface Streamed {
   readonly feeds: readonly Feed[]
-  /** Where something else proves them, a new subscription is no break: none. */
+  /** Topics whose new subscription interrupts coverage; empty if other data proves the feeds. */
   readonly topics: readonly Topic[]
-  /** What proves that they would have come, and how much later than it they may come. */
+  /**
+   * Observations that prove that the feeds would have been received, and how much later data of the feeds may arrive.
+   */
   readonly lateMs: Partial<Record<DataObservation['kind'], number>>
 }
 
 export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'plan' | 'symbol' | 'tracker'>) {
   const states = streamedOf(plan, symbol).map((streamed) => ({
     ...streamed,
-    /** Data came for the first time since the subscription. */
+    /** Time of the first data since the subscription. */
     firstMs: undefined as number | undefined,
     newestMs: 0,
     isAwaited: streamed.topics.length > 0,
   }))
-  // A socket may be lost before the first tick: until then nothing is claimed.
+  // A socket may be lost before the first tick, so nothing counts as observed until then.
   for (const { feeds } of states) for (const feed of feeds) tracker.limit(feed, 0)
   const byKind = new Map<string, typeof states>()
   for (const state of states)
@@ -50,14 +52,14 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
       const concerned = byKind.get(kind)
       if (concerned === undefined) return
       for (const state of concerned) {
-        // What was sent before it has an earlier time, by either clock.
+        // Whatever was sent before this has an earlier time on both clocks.
         if (state.isAwaited) state.firstMs = Math.max(receivedMs, venueTimeMs)
         state.isAwaited = false
         const provenMs = Math.min(receivedMs, venueTimeMs) + 1 - (state.lateMs[kind] ?? 0)
         state.newestMs = Math.max(state.newestMs, provenMs)
       }
     },
-    /** Before coverage is extended. `waitingMs`: of a dataset, the time from which on rows are not put yet. */
+    /** Called before coverage is extended. `waitingMs`: the time per dataset from which rows have not been put yet. */
     show(waitingMs: Partial<Record<Feed['dataset'], number>> = {}): void {
       for (const state of states) {
         const { feeds, firstMs, newestMs } = state
@@ -83,7 +85,7 @@ function streamedOf(plan: SymbolParts['plan'], symbol: SymbolParts['symbol']): S
       feeds: COARSE_INTERVALS.map((interval) => feedOf('open_interest', plan.source, symbol, interval)),
       ...{ topics: ['open_interest'], lateMs: { open_interest: 0 } },
     })
-  // Minutes may pass without a trade: books and figures come over the same socket.
+  // Minutes may pass without a trade, but candles, books and open interest come over the same socket.
   if (plan.hasTrades) {
     const lateMs = TRADE_TRANSIT_MS
     streamed.push({
@@ -91,7 +93,7 @@ function streamedOf(plan: SymbolParts['plan'], symbol: SymbolParts['symbol']): S
       lateMs: { trade: 0, candle: lateMs, exchange_book: lateMs, open_interest: lateMs },
     })
   }
-  // Any silence of theirs is normal: candles and trades come over the same socket.
+  // Liquidations may be silent for any length of time, but candles and trades come over the same socket.
   if (plan.hasLiquidations) {
     const lateMs = LIQUIDATION_TRANSIT_MS
     streamed.push({

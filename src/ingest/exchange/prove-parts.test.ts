@@ -21,7 +21,7 @@ const candleOf = (trades: readonly Trade[]) => ({
 const trade = (second: number, size: string): Trade => ({ timeMs: OPEN_MS + second * 1_000 + 300, size })
 const ALL = [trade(3, '2'), trade(9, '5'), trade(15, '1'), trade(31, '7'), trade(44, '3'), trade(52, '2')]
 
-/** All trades but one, and the candles that were shown at some seconds. */
+/** All trades but one, and the candles that were shown at the given seconds. */
 function without(lost: number, shownAt: readonly number[]) {
   const parts = new MinuteParts()
   for (const each of ALL.toSpliced(lost, 1)) parts.trade(each)
@@ -38,7 +38,7 @@ test('what lies between the last candle that fits from the start and the first t
   assert.deepEqual(without(3, []), [0, 60], 'nothing was shown')
   assert.deepEqual(without(0, [5, 12, 20, 40]), [0, 9.3], 'the first trade is missing')
   assert.deepEqual(without(5, [5, 12, 50, 58]), [44.301, 60], 'the last one is')
-  // No trade came after the candle: from when it was shown on there is none.
+  // No trade came after the candle, so the time after it was shown has no trades.
   const parts = new MinuteParts()
   parts.trade(trade(9, '5'))
   parts.show({ openMs: OPEN_MS, count: 2, volume: decimal('7') }, OPEN_MS + 12_000)
@@ -61,7 +61,7 @@ test('a minute that is more than an hour behind the newest has no proof of parts
   parts.trade({ timeMs: OPEN_MS + 3_600_000, size: '1' })
   assert.equal(unproven().fromMs, OPEN_MS + 9_301)
   parts.trade({ timeMs: END_MS + 3_600_000, size: '1' })
-  // What comes late is not kept either.
+  // A late trade or candle of this minute is not kept either.
   parts.trade(trade(3, '2'))
   parts.show(candleOf(ALL.slice(0, 1)), OPEN_MS + 5_000)
   assert.deepEqual(unproven(), { fromMs: OPEN_MS, toMs: END_MS })
@@ -82,7 +82,7 @@ test('drawn minutes: every trade that is missing lies in what has no proof', () 
     if (lost.length === 0) continue
     const parts = new MinuteParts()
     for (const each of all) if (!lost.includes(each)) parts.trade(each)
-    // Shown late by up to three seconds, by a clock that is up to three seconds behind, and not all of them.
+    // Candles are shown up to three seconds late, by a clock that is up to three seconds behind, and some are left out.
     for (let atMs = OPEN_MS + 800; atMs <= END_MS; atMs += 800) {
       const toMs = atMs - random.int(0, 3_000)
       const known = all.filter(({ timeMs }) => timeMs <= toMs)

@@ -1,6 +1,6 @@
 /**
- * Which parts of a minute have all their trades, where the venue's count of the minute shows that some are missing. As a
- * minute grows, the stream shows its candle again and again: how many trades it has so far, and their volume.
+ * Finds the parts of a minute whose trades are complete, when the venue's count of the minute shows that some are
+ * missing. As a minute grows, the stream repeats its candle with the number and the volume of its trades so far.
  *
  *   trades of ours   x  x   x  ·  ·  ·  x   x  x
  *   candles shown      2      4      6    7   8    ──▶ the venue's own candle: 9
@@ -8,7 +8,7 @@
  *   as many of ours from the start as a candle counts, with its volume        ──▶ none is missing among them
  *   as many of ours from the end as came after a candle, with their volume    ──▶ none is missing after it
  *
- * Trades of the same size could make one candle fit by chance, so all candles before it, or after it, have to fit too.
+ * Trades of the same size could make one candle fit by chance, so all candles before it, or after it, must fit too.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
@@ -17,17 +17,20 @@ import type { Candle } from './candle.ts'
 import type { WaitingMinute } from './close-seconds.ts'
 
 const MINUTE_MS = 60_000
-/** A minute with more trades has no proof of parts. */
+/** If a minute has more trades, its parts are not proven. */
 const MAX_TRADES = 10_000
 const MAX_SHOWN = 200
-/** How far a minute may be behind the newest: while the venue answers no request, none is closed and their trades add up. */
+/**
+ * How far a minute may be behind the newest one. While the venue answers no request, minutes stay open and their trades
+ * accumulate.
+ */
 const MAX_HELD_MS = 3_600_000
 /** How far our clock may be behind the venue's. */
 const MAX_BEHIND_MS = 5_000
 
 interface Minute {
   trades: { timeMs: number; size: Decimal }[]
-  /** By their count: when such a candle was first received. */
+  /** By trade count: the volume of the first candle with this count, and when it was received. */
   readonly shown: Map<number, { volume: Decimal; receivedMs: number }>
   isUnprovable: boolean
 }
@@ -48,12 +51,12 @@ export class MinuteParts {
     if (!isUnprovable && !shown.has(count) && shown.size < MAX_SHOWN) shown.set(count, { volume, receivedMs })
   }
 
-  /** The venue may or may not count a trade of this time. */
+  /** No part of this minute can be proven: it has too many trades, or one that the venue may or may not count. */
   giveUp(timeMs: number): void {
     letGo(this.minuteOf(timeMs))
   }
 
-  /** What is left without proof. */
+  /** The range of a minute that is left without proof. */
   unproven({ openMs, count, volume }: Pick<WaitingMinute, 'openMs' | 'count' | 'volume'>): HistoryRange {
     const endMs = openMs + MINUTE_MS
     const all = { fromMs: openMs, toMs: endMs }
@@ -95,7 +98,7 @@ function letGo(minute: Minute): void {
 
 type Shown = readonly (readonly [count: number, candle: { volume: Decimal; receivedMs: number }])[]
 
-/** Up to the last trade that is proven. */
+/** The instant just after the last proven trade. */
 function provenFromStart(
   trades: Minute['trades'],
   sums: readonly Decimal[],
@@ -111,7 +114,7 @@ function provenFromStart(
   return provenMs
 }
 
-/** From the newest candle backwards: up to the first trade after it. */
+/** Goes back from the newest candle, and returns the time of the first trade after the last candle that fits. */
 function provenToEnd(
   trades: Minute['trades'],
   sums: readonly Decimal[],
@@ -124,7 +127,7 @@ function provenToEnd(
     const before = trades.length - (final.count - count)
     const sum = sums[before]
     if (sum === undefined || compare(subtract(total, sum), subtract(final.volume, volume)) !== 0) break
-    // A candle has no time, but none later than it came.
+    // A candle does not carry the time of its last trade, but that is not later than the candle's arrival.
     const shownMs = receivedMs + MAX_BEHIND_MS
     provenMs = Math.min(shownMs, trades[before]?.timeMs ?? shownMs)
   }

@@ -1,4 +1,4 @@
-/** What is made of single observations, where neither a venue nor a clock is needed. */
+/** What a recorder makes of single observations, without a venue or a running clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -24,8 +24,8 @@ import { noCounts } from './symbol-parts.ts'
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
 /**
- * Quotes as [milliseconds after the start, update id], in the order in which they come, by a clock of ours that is
- * ahead of the venue's.
+ * Quotes as [milliseconds after the start, update id], in order of arrival. Our clock is ahead of the venue's by
+ * `aheadMs`.
  */
 async function tickerOf(
   quotes: readonly (readonly [number, number])[],
@@ -306,7 +306,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   for (const row of rows) {
     const [bids, asks] = [row.bids as number[][], row.asks as number[][]]
     assert.deepEqual([bids.length, asks.length], [20, 20], row.timestamp)
-    // The last whole book at or before its time.
+    // The last full book at or before its time.
     const latest = [...whole].findLast(([timeMs]) => timeMs <= Date.parse(row.timestamp))
     assert.equal(bids[0]?.[0], (latest?.[1] ?? 0) - 1)
   }

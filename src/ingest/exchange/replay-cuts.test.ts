@@ -1,8 +1,8 @@
 /**
- * Real trades, played again through the recorder and the store on a clock of its own, while sockets are cut at random
- * (mostly over the end of a minute), frames are lost unnoticed and the venue's answers fail. At any time:
- * a second that is covered has exactly the trades that happened, a closed row is never wrong, nothing is
- * final that is neither right nor a gap. When the venue answers again, no gap is left. TAPELINE_SEED repeats a run.
+ * Real trades, replayed through the recorder and the store on a manual clock, while sockets are cut at random (mostly
+ * across the end of a minute), frames are lost unnoticed and the venue's answers fail. At any time, a covered second
+ * has exactly the trades that happened, a closed row is never wrong, and nothing is final that is neither right nor a
+ * gap. When the venue answers again, no gap is left. TAPELINE_SEED repeats a run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -42,7 +42,7 @@ const MINUTE_MS = 60_000
 const STEP_MS = 200
 const FIRST_MS = Date.parse('2024-08-08T23:54:17Z')
 const END_MS = Date.parse('2024-08-09T00:00:00Z')
-/** Long enough for whatever waits, and for two passes of the backfill. */
+/** Long enough for everything that waits, and for two passes of the backfill. */
 const SETTLED_MS = END_MS + 15 * MINUTE_MS
 const DAY_MS = Date.parse('2024-08-08T00:00:00Z')
 const FILES = {
@@ -51,7 +51,7 @@ const FILES = {
 } as const
 type Symbol = keyof typeof FILES
 
-/** Mostly over the end of a minute, from a blink to a minute and a half. */
+/** Mostly across the end of a minute, from 100 ms to a minute and a half. */
 function randomOutages(random: Random): Outage[] {
   return Array.from({ length: 2 + random.below(4) }, (): Outage => {
     const lengthMs = Math.round(100 * 900 ** (random.below(1_000) / 1_000))
@@ -63,7 +63,7 @@ function randomOutages(random: Random): Outage[] {
   })
 }
 
-/** The venue's answers fail for some ranges of time, and now and then by themselves. */
+/** The venue's answers fail during some ranges of time, and now and then at random. */
 function randomFailures(random: Random, outages: readonly Outage[]): (timeMs: number) => boolean {
   const windows = outages
     .filter(() => random.below(2) === 0)
@@ -79,22 +79,22 @@ interface Play {
   readonly tapes: Record<Symbol, Tape>
   readonly outages: readonly Outage[]
   readonly fails: (timeMs: number) => boolean
-  /** Ranges without a recorder: it is stopped and started again. */
+  /** Ranges without a recorder, which is stopped and started again. */
   readonly stops: readonly { fromMs: number; toMs: number }[]
   readonly spoil?: (kline: CandleObservation, nowMs: number) => CandleObservation
   readonly onLook: (store: EnvironmentStore, clock: ManualClock) => Promise<void>
-  /** An instant of a look, beside those that are drawn. */
+  /** An additional instant at which the store is checked. */
   readonly lookAtMs?: number
 }
 
-/** Gives what the last recorder counted, and how many rows it kept as dead letters. */
+/** Returns the counts of the last recorder, and how many refused rows became its dead letters. */
 async function play({ name, random, tapes, outages, fails, stops, spoil, onLook, lookAtMs = 0 }: Play) {
   const clock = manualClock(FIRST_MS)
   const store = await storesIn(':memory:', clock).environment('test')
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const { plan, create } = VENUES[name]
   const symbols = Object.keys(tapes) as Symbol[]
-  // The pauses of the recorder are the same in every run of a seed.
+  // Seeded, so that the pauses of the recorder are the same in every run.
   const pauses = seeded(1)
   const chance = () => pauses.below(1_000) / 1_000
   const start = () => {
@@ -128,7 +128,7 @@ async function play({ name, random, tapes, outages, fails, stops, spoil, onLook,
       const isStopped = stops.some(({ fromMs, toMs }) => clock.now() >= fromMs && clock.now() < toMs)
       if (isStopped && run !== undefined) {
         run.stop()
-        // Its last moments still sleep on this clock.
+        // The stopping recorder may still sleep on this clock.
         for (let i = 0; i < 50; i++) await turn()
         await run.done
         run = undefined
@@ -164,7 +164,7 @@ const rowFigures = ({ open, high, low, close, volume, num_trades }: Row) => ({
   ...{ open, high, low, close, volume, num_trades },
 })
 
-/** What is wrong with the stored candles of a symbol, given what happened: rows, gaps and finality together. */
+/** Lists what is wrong with the stored candles of a symbol, judging rows, gaps and finality together. */
 async function wrongCandles(
   store: EnvironmentStore,
   feed: ReturnType<typeof candleFeed>,
@@ -187,7 +187,7 @@ async function wrongCandles(
     if (row?.closed === true && !isRight)
       wrong.push(`${where}: closed with ${JSON.stringify(rowFigures(row))}`)
     if (gaps.some((gap) => gap.from < at + lengthMs && gap.to > at)) continue
-    // A minute from the stream is open; its own frames may be lost until the venue's answer closes it.
+    // A minute from the stream is open; some of its frames may be lost until the venue's answer closes it.
     if (feed.interval !== '1s' && at + lengthMs > (final?.before ?? 0)) continue
     if (!isRight)
       wrong.push(`${where}: ${row === undefined ? 'no row' : JSON.stringify(rowFigures(row))}, no gap`)
@@ -274,7 +274,7 @@ for (let i = 0; i < RUNS; i++) {
   })
 }
 
-/** Empty fills at random places, as the exchange publishes them: with and without a price. */
+/** Empty fills at random places, with and without a price, as the exchange publishes them. */
 function withEmptyFills(fills: readonly Fill[], random: Random, count: number): Fill[] {
   const places = new Set(Array.from({ length: count }, () => 1 + random.below(fills.length - 1)))
   let id = 0
@@ -311,7 +311,7 @@ for (let i = 0; i < RUNS; i++) {
     const tapes = { BTC: tape('BTC'), ETH: tape('ETH') }
     const bad = { BTC: random.below(5), ETH: random.below(5) }
     const spoilt = random.pick(SPOILT)
-    // A better answer is waited for, six minutes.
+    // The recorder waits six minutes for a better answer.
     const goodMs = END_MS + 7 * MINUTE_MS
     const badMs = (symbol: Symbol) => END_MS - (1 + bad[symbol]) * MINUTE_MS
     let hadGap = false
@@ -335,7 +335,7 @@ for (let i = 0; i < RUNS; i++) {
             const gaps = await readGaps(store, feed, range)
             if (isSettled) assert.deepEqual(gaps, [], `${symbol} ${interval} ${setup}`)
             if (interval === '1s' || clock.now() < END_MS + 10_000 || clock.now() >= goodMs) continue
-            // The candle itself, and the longer one that holds it.
+            // The candle itself, and the longer one that contains it.
             const fromMs = interval === '1m' ? badMs(symbol) : END_MS - 5 * MINUTE_MS
             const [final] = await store.series.finality([feed])
             const isWaiting = clock.now() < goodMs - 30_000 && (final?.before ?? 0) <= fromMs
@@ -351,14 +351,14 @@ for (let i = 0; i < RUNS; i++) {
       },
     })
     assert.ok(hadGap)
-    // One with a price may have been gathered with the fills after it.
+    // An empty fill with a price may have been combined with the fills after it.
     const alone = [...tapes.BTC.aggregates, ...tapes.ETH.aggregates].filter(({ size }) => Number(size) === 0)
     assert.ok((counts.emptyTrades ?? 0) >= alone.length, `${counts.emptyTrades} of ${alone.length}`)
     assert.ok((counts.refused ?? 0) > 0 && letters > 0)
   })
 }
 
-/** Counts and volumes of a bucket, as they happened. */
+/** Counts and volumes of a bucket, as they really happened. */
 function flowOf(trades: readonly Aggregate[], openMs: number, lengthMs: number) {
   const inside = trades.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
   const candle = candlesOf(inside, lengthMs).get(openMs)

@@ -1,4 +1,4 @@
-/** Funding and open interest as the venue's history has them → rows, joined values and coverage. */
+/** Turns funding and open interest from the venue's history into rows, joined values and coverage. */
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { FundingInput } from '../../core/rows/funding.ts'
@@ -17,7 +17,7 @@ export function fundingRow(observation: FundingObservation): FundingInput {
   }
 }
 
-/** What the store refuses is not joined: after a restart nobody would know it, and candles would change. */
+/** A row that the store refuses is not joined, because it would be unknown after a restart and candles would change. */
 function storable<D extends 'funding' | 'open_interest'>(
   feed: Feed<D>,
   rows: readonly RowInputs[D][],
@@ -39,7 +39,7 @@ export function putFunding(parts: SymbolParts, rows: readonly FundingInput[]): v
   parts.writer.put(feed, rows)
 }
 
-/** A sample on the grid of five minutes is also the sample of every coarser grid it lies on. */
+/** A sample on the five-minute grid is also the sample of every coarser grid that it lies on. */
 export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestInput[]): void {
   const feed = feedOf('open_interest', parts.plan.source, parts.symbol, '5m')
   for (const row of storable(feed, rows)) parts.derivatives?.addOpenInterest(row)
@@ -49,7 +49,7 @@ export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestI
   }
 }
 
-/** Requests a range; returns up to where the venue's answer is settled. */
+/** Requests a range; returns the instant up to which the venue's answer is settled. */
 export async function requestFunding(
   parts: SymbolParts,
   range: HistoryRange,
@@ -102,7 +102,7 @@ async function walk(
   return settledMs
 }
 
-/** What a page settles is observed, what the venue does not have is a gap with that reason. */
+/** The covered range of a page is observed; what the venue does not have is a gap with the venue's reason. */
 export function recordPageCoverage(
   parts: Pick<SymbolParts, 'writer' | 'series' | 'tracker'>,
   feeds: readonly Parameters<SymbolParts['tracker']['confirm']>[0][],

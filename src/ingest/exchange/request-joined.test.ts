@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 const NOW = Date.parse('2026-03-14T12:07:30Z')
 const at = (text: string) => Date.parse(`2026-03-14T${text}Z`)
 
-/** A venue whose newest sample is of `newestMs`, and a store that lacks `gaps` of open interest. */
+/** A venue whose newest sample is at `newestMs`, and a store whose open interest has these gaps. */
 function setUp(
   gaps: readonly Pick<Gap, 'from' | 'to' | 'reason'>[],
   newestMs: number,
@@ -55,7 +55,7 @@ function setUp(
 test('seconds of the past that lack their open interest wait for it, and it is requested', async () => {
   const gap = { from: at('12:00:00.001'), to: NOW, reason: 'not_observed' } as const
   const early = setUp([gap], at('12:00:00'))
-  // The sample of 12:05 belongs to the second that ends with it, and to all after it.
+  // The sample of 12:05 belongs to the second that ends with it, and to all seconds after it.
   assert.equal(await early.run(at('12:01:00'), at('12:07:00')), at('12:04:59'))
   assert.deepEqual(early.asked, ['funding 12:00:00', 'open_interest 12:00:00'])
 

@@ -1,7 +1,7 @@
 /**
- * Rates and open interest for the candles of a past range, before these are closed with them. Mostly they are stored
- * already; where coverage shows a gap, a step of the backfill failed or the live side has not got them yet, and a candle
- * that is closed with an older value would stay so.
+ * Requests rates and open interest for the candles of a past range, before the candles are closed with them. Usually
+ * they are already stored. Where coverage shows a gap, a backfill step failed or live recording does not have them yet,
+ * and a candle that is closed with an older value would keep it.
  */
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -15,13 +15,13 @@ const HOUR_MS = INTERVAL_MS['1h']
 const GRID_MS = INTERVAL_MS['5m']
 
 export interface Joined {
-  /** Up to where candles of `lengthMs` have theirs. */
+  /** Candles of `lengthMs` up to this instant have their values. */
   readonly toMs: number
-  /** Why the rest has not; undefined where it is too new. */
+  /** Why later candles lack their values; undefined if they are just too new. */
   readonly error?: unknown
 }
 
-/** Requests what is missing. */
+/** Requests the values that coverage shows as missing. */
 export async function requestJoined(
   parts: SymbolParts,
   coverage: CoverageStore,
@@ -38,7 +38,10 @@ export async function requestJoined(
     return gaps.filter(({ reason }) => reason !== 'not_provided')
   }
 
-  /** Up to where rates are known: a poll that came before its rate covers the time of it all the same. */
+  /**
+   * The instant up to which rates are known. Coverage does not tell, because a poll that ran before the rate was
+   * published also covers its time.
+   */
   async function settleFunding(): Promise<number> {
     for (const { from, to } of await missingOf(feedOf('funding', plan.source, symbol), HOUR_MS))
       await requestFunding(parts, { fromMs: Math.floor(from / HOUR_MS) * HOUR_MS, toMs: to })
@@ -49,12 +52,12 @@ export async function requestJoined(
     return settledMs > hourMs ? Number.POSITIVE_INFINITY : hourMs
   }
 
-  /** When the first sample that is not known was due. */
+  /** When the first unknown sample was due. */
   async function settleInterest(): Promise<number> {
     for (const { from, to } of await missingOf(feedOf('open_interest', plan.source, symbol, '5m'), GRID_MS)) {
       const fromMs = Math.floor(from / GRID_MS) * GRID_MS
       const settledMs = await requestOpenInterest(parts, { fromMs, toMs: to }).catch((error: unknown) => {
-        // Candles before the sample that cannot be had are complete.
+        // Candles before the unavailable sample are complete.
         if (fromMs <= range.fromMs) throw error
         interestError = error
         return fromMs
@@ -64,10 +67,10 @@ export async function requestJoined(
     return Number.POSITIVE_INFINITY
   }
 
-  // What was observed may still be on its way to the store.
+  // What was observed may still wait to be written.
   await writer.flush()
   if (plan.hasFunding) toMs = Math.min(toMs, await settleFunding())
-  // A candle has the sample of its very end too.
+  // A candle also gets the sample at its exact end.
   if (plan.openInterest === 'requested') toMs = Math.min(toMs, (await settleInterest()) - lengthMs)
   return { toMs: Math.max(range.fromMs, toMs), error: interestError }
 }

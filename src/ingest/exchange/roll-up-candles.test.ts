@@ -23,7 +23,7 @@ interface Fill {
   readonly size: string
 }
 
-/** Some minutes are busy, most are empty, and the price moves while nothing is traded. */
+/** Some minutes are busy and most are empty; the price moves even while nothing is traded. */
 function thinTrades(random: SeededRandom): Fill[] {
   const fills: Fill[] = []
   let units = random.int(150_000, 160_000)
@@ -40,7 +40,10 @@ function thinTrades(random: SeededRandom): Fill[] {
   }
 }
 
-/** A candle straight from its trades; the venue publishes a flat one at the last price where there are none. */
+/**
+ * A candle computed directly from its trades. For a time without trades, the venue publishes a flat one at the last
+ * price.
+ */
 function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before: string): Candle {
   const own = fills.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
   const last = fills.findLast(({ timeMs }) => timeMs < openMs)?.price ?? before
@@ -87,7 +90,7 @@ test('candles rolled up from minutes of a thin market are those of its trades, a
     for (let at = 0; at < minutes.length; ) {
       const known = minutes.slice(at, at + random.int(1, 7))
       at += known.length
-      // What is shown of the present follows the same rule as what is closed.
+      // Open candles follow the same rule as closed ones.
       const open = closing.open(known)
       for (const { interval, candle } of open) {
         const toMs = FROM_MS + at * MINUTE_MS

@@ -1,6 +1,7 @@
 /**
- * Coarser candles from finer ones. Confirmed candles enter in order and exactly once; a coarser candle comes out when the last
- * of its time has been confirmed. A coarser candle with a gap in it never comes out: half a candle is not a candle.
+ * Builds coarser candles from finer ones. Confirmed candles enter in order and exactly once; a coarser candle comes out
+ * when the last candle of its time has been confirmed. A coarser candle with a gap never comes out, because it would be
+ * incomplete.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
@@ -25,7 +26,7 @@ interface Coarser {
 export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }) {
   const coarser: Coarser[] = options.intervals.map((interval) => {
     const bucketMs = candleStart(options.fromMs, interval)
-    // Begun in the middle of a candle: its first part is not known.
+    // The roll-up may start in the middle of a candle, whose first part is then unknown.
     return {
       interval,
       lengthMs: INTERVAL_MS[interval],
@@ -35,7 +36,7 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
     }
   })
 
-  /** What will never be known, until all candles are past it. */
+  /** Ranges that will never be known, kept until all candles are past them. */
   let spoiled: HistoryRange[] = []
   const isSpoiledAt = (bucketMs: number, lengthMs: number) =>
     spoiled.some(({ fromMs, toMs }) => fromMs < bucketMs + lengthMs && toMs > bucketMs)
@@ -52,7 +53,10 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
   }
 
   return {
-    /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
+    /**
+     * Everything up to `toMs` is known now: these candles, and nothing else. Returns the coarser candles that are
+     * complete.
+     */
     advance(candles: readonly Candle[], toMs: number): RolledCandle[] {
       const closed: RolledCandle[] = []
       for (const each of coarser) {
@@ -71,10 +75,7 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       spoiled.push({ fromMs, toMs })
       for (const each of coarser) each.isSpoiled ||= isSpoiledAt(each.bucketMs, each.lengthMs)
     },
-    /**
-     * The candles of the present: what was confirmed, and newer candles on top of it. Only those that end after
-     * `changedMs`.
-     */
+    /** The open candles: confirmed data, and newer candles on top of it. Only those that end after `changedMs`. */
     open(newer: readonly Candle[], changedMs = Number.NEGATIVE_INFINITY): RolledCandle[] {
       const rows: RolledCandle[] = []
       for (const each of coarser) {

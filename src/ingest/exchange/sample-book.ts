@@ -1,12 +1,12 @@
 /**
- * Books on a grid of 500 ms aligned to the clock. The sample of a grid point is the last book at or before it; a
- * row is written when the book differs from the last row, and once a minute when it does not (a carried-forward row). While
- * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
+ * Samples books on a grid of 500 ms aligned to the clock. The sample of a grid point is the last book at or before it.
+ * A row is written when the book differs from the last row, and once a minute when it does not (a carried-forward row).
+ * While the newest book is older than `staleAfterMs` there is no sample, because the real book may have changed since.
  *
- * A grid point is judged `graceMs` after its time, so that late books still count. One that comes later still, after a newer
- * one, shows that the samples in between had an older book: they are judged again, unless they are older than
- * `staleAfterMs`; then their time is lost, if it is not final yet. While the store fails nothing is judged; books that do not fit into memory
- * until it works again are lost too. `takeLost` names their time.
+ * A grid point is judged `graceMs` after its time, so that late books still count. A book that arrives later, after a
+ * newer one, shows that the samples in between used an older book: they are judged again. If they are older than
+ * `staleAfterMs`, their time is lost instead, unless it is already final. While the store fails nothing is judged;
+ * books that do not fit into memory until it recovers are lost too. `takeLost` returns the lost time.
  */
 import type { Level } from '../../venues/observation.ts'
 import { MAX_OVERTAKEN_MS } from '../../venues/plausible-bounds.ts'
@@ -27,9 +27,9 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
   let lost: { fromMs: number; toMs: number } | undefined
-  /** Since the connection was made. */
+  /** When the connection was last lost. */
   let sinceMs = Number.NEGATIVE_INFINITY
-  /** From when on samples are to be judged again. */
+  /** The grid point from which samples have to be judged again. */
   let againMs = Number.POSITIVE_INFINITY
   /** Times of the newest rows. */
   let written: number[] = []
@@ -43,7 +43,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
     return found !== undefined && gridMs - found.timeMs <= options.staleAfterMs ? found : undefined
   }
 
-  /** Of a time without a book no point is looked at: a wrong clock, ours or the venue's, can make it years. */
+  /** Skips time without a book at once, because a wrong clock, ours or the venue's, can make it years long. */
   function beforeNextBook(gridMs: number, dueMs: number): number {
     const nextMs = received.reduce(
       (least, { timeMs }) => (timeMs > gridMs ? Math.min(least, timeMs) : least),
@@ -56,7 +56,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
 
   const isTooLate = (gridMs: number) => nextMs !== undefined && gridMs < nextMs - options.staleAfterMs
 
-  /** Whether the sample of a grid point that was judged already would have been another one. */
+  /** Whether the book changes the sample of a grid point that was already judged. */
   function isNews(book: BookState, gridMs: number): boolean {
     if (gridMs <= sinceMs) return false
     const sampled = bookAt(gridMs)
@@ -68,7 +68,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   }
 
   return {
-    /** False: the book came too late to be sampled, and none is known of any later time. */
+    /** Returns false if the book came too late to be sampled and no newer book is known. */
     receive(book: BookState): boolean {
       const gridMs = Math.ceil(book.timeMs / GRID_MS) * GRID_MS
       nextMs ??= gridMs
@@ -88,19 +88,19 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
       nextMs = Math.ceil(Math.max(next.timeMs, nextMs) / GRID_MS) * GRID_MS
       return true
     },
-    /** The time of which books were dropped before they were judged; undefined if there is none since the last call. */
+    /** The time whose books were lost before they could be sampled; undefined if none was lost since the last call. */
     takeLost() {
       const taken = lost
       lost = undefined
       return taken
     },
-    /** The first grid point that was not judged yet. */
+    /** The first grid point that has not been judged yet. */
     get waitingMs(): number {
       return nextMs ?? Number.POSITIVE_INFINITY
     },
-    /** The rows of all grid points up to an instant that were not judged yet. */
+    /** The rows of all grid points up to an instant that have not been judged yet. */
     sample: (nowMs: number): { timeMs: number; book: BookState }[] => judge(nowMs - options.graceMs),
-    /** The connection was lost at an instant: the rows up to it; received books do not count after it. */
+    /** The connection was lost at this instant: returns the rows up to it, and forgets the received books. */
     cut(atMs: number): { timeMs: number; book: BookState }[] {
       const rows = judge(atMs)
       received = []
@@ -113,7 +113,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   function judge(dueMs: number): { timeMs: number; book: BookState }[] {
     const rows: { timeMs: number; book: BookState }[] = []
     if (nextMs === undefined) return rows
-    // Before the oldest book there is nothing to judge, however long the last look is ago.
+    // There is nothing to judge before the oldest book, however long ago the last call was.
     const oldestMs = received.reduce((least, { timeMs }) => Math.min(least, timeMs), dueMs)
     nextMs = Math.max(nextMs, Math.floor(oldestMs / GRID_MS) * GRID_MS)
     if (againMs < nextMs) {
@@ -141,7 +141,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }) {
   }
 }
 
-/** Level by level: two books of different depth are not the same. */
+/** Compares level by level, so books of different depth are never the same. */
 function isSameBook(a: BookState, b: BookState): boolean {
   const same = (x: readonly Level[], y: readonly Level[]) =>
     x.length === y.length && x.every(([price, size], i) => price === y[i]?.[0] && size === y[i]?.[1])

@@ -1,17 +1,19 @@
-/** Streamed open interest on the grid of five minutes: the sample of a grid point is the last observation before it. */
+/**
+ * Samples streamed open interest on a five-minute grid: the sample of a grid point is the last observation up to it.
+ */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
 
 export const OPEN_INTEREST_GRID_MS = INTERVAL_MS['5m']
-/** An observation counts for a grid point at most this much later. */
+/** An observation may be at most this much older than the grid point. */
 const FRESH_MS = 30_000
 
 export class OpenInterestSampler {
   private latest: { receivedMs: number; openInterest: string; valueUsd: string } | undefined
   private awaitedMs: number | undefined
 
-  /** Gives the sample of a grid point that passed before this observation. */
+  /** Returns the sample of the grid point that passed before this observation, if any. */
   receive({ receivedMs, openInterest, valueUsd }: OpenInterestObservation): OpenInterestInput | undefined {
     if (valueUsd === null) return undefined
     const sample = this.pass(receivedMs - 1)
@@ -19,7 +21,7 @@ export class OpenInterestSampler {
     return sample
   }
 
-  /** Everything up to an instant has been received: gives the sample of the grid point that has passed, if any. */
+  /** Everything up to an instant has been received: returns the sample of the grid point that has passed, if any. */
   pass(receivedToMs: number): OpenInterestInput | undefined {
     const { latest } = this
     if (latest === undefined) return undefined
@@ -32,7 +34,7 @@ export class OpenInterestSampler {
     return { time: gridMs, openInterest: latest.openInterest, openInterestUsd: latest.valueUsd }
   }
 
-  /** The grid point of the sample that is not decided yet. */
+  /** The grid point whose sample is not decided yet. */
   get nextMs(): number {
     return this.awaitedMs ?? Number.POSITIVE_INFINITY
   }

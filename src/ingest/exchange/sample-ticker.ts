@@ -1,8 +1,8 @@
 /**
- * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may arrive
- * out of order; it is taken half a second after its end, and a later quote changes nothing. A second of which every quote
- * was late has its row when they come. Nothing from the first second that waits is claimed: its row would be lost with
- * the process.
+ * Best bid and ask per second. The row of a second is its newest quote by the venue's number, because frames may arrive
+ * out of order. The row is taken half a second after the end of the second, and later quotes do not change it. If every
+ * quote of a second was late, the row is taken when they arrive. Coverage ends before the first second that waits,
+ * because its row would be lost with the process.
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'
@@ -10,25 +10,27 @@ import { MAX_OVERTAKEN_MS } from '../../venues/plausible-bounds.ts'
 
 const SECOND_MS = 1_000
 const TAKEN_AFTER_MS = SECOND_MS + SECOND_MS / 2
-/** Later quotes are of no use: their time is almost final, or known as a silence. */
+/** Quotes later than this are ignored: their time is almost final, or already known as a silence. */
 const LATE_MS = MAX_OVERTAKEN_MS
-/** While the store fails nothing is taken: so many seconds wait for it. */
+/** How many seconds may wait while the store fails and nothing is taken. */
 const MAX_QUOTES = 600
 
 interface Quote {
   readonly bid: readonly [string, string]
   readonly ask: readonly [string, string]
-  /** The venue's number of the book, which grows. */
+  /** The venue's update number of the book, which only grows. */
   readonly update: number
 }
 
 export class TickerSampler {
   private readonly quotes = new Map<number, Quote>()
   private takenToMs = 0
-  /** The last seconds that have a row. */
+  /** The latest seconds that were taken or dropped. */
   private readonly taken = new Set<number>()
   private lost: { fromMs: number; toMs: number } | undefined
-  /** How much later than the venue's time a quote arrived by our clock, which may be wrong in both directions. */
+  /**
+   * How much later than the venue's time the last quote arrived by our clock, which may be wrong in either direction.
+   */
   private lagMs = 0
 
   received({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
@@ -42,14 +44,14 @@ export class TickerSampler {
     if (this.quotes.size > MAX_QUOTES) this.drop(Math.min(...this.quotes.keys()))
   }
 
-  /** The time of which quotes were dropped; undefined if there is none since the last call. */
+  /** The time whose quotes were dropped; undefined if none was since the last call. */
   takeLost(): { fromMs: number; toMs: number } | undefined {
     const { lost } = this
     this.lost = undefined
     return lost
   }
 
-  /** The first second whose row is not taken yet. */
+  /** The first second whose row has not been taken yet. */
   get waitingMs(): number {
     let waitingMs = Number.POSITIVE_INFINITY
     for (const second of this.quotes.keys()) waitingMs = Math.min(waitingMs, second)
@@ -61,7 +63,7 @@ export class TickerSampler {
     return this.takeUntil(nowMs - this.lagMs - TAKEN_AFTER_MS)
   }
 
-  /** The connection was lost at an instant of the venue: the rows of the seconds before it. */
+  /** The connection was lost at this instant of the venue's time: returns the rows of the seconds before it. */
   cut(atMs: number): TickerInput[] {
     return this.takeUntil(atMs - SECOND_MS)
   }

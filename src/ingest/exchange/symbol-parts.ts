@@ -24,13 +24,13 @@ export interface SymbolParts {
 }
 
 export interface IngestCounts {
-  /** Trades, single and aggregate, that were taken in. */
+  /** Single and aggregate trades that were received. */
   trades: number
-  /** Candles of the stream that the venue's own answer contradicted. */
+  /** Candles for which the stream, the trades and the venue's own answer disagreed. */
   differences: number
-  /** Trades that came after their candle was closed. */
+  /** Trades that arrived after their candle was closed. */
   lateTrades: number
-  /** Minutes in which trades are missing. */
+  /** Minutes whose trades could not be proven complete. */
   missedMinutes: number
   /** Empty trades, which count for no candle. */
   emptyTrades: number

@@ -1,4 +1,4 @@
-/** A venue whose clock is ahead of ours: what it sent before we were subscribed is not observed, whatever its time. */
+/** The venue's clock is ahead of ours: what it sent before we subscribed is not observed, whatever its timestamp. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readGaps, readRows } from '../../../test/ingest/compare.ts'
@@ -7,7 +7,7 @@ import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clo
 import { feedOf } from '../shared/feeds.ts'
 
 const AHEAD_MS = 1_500
-/** Before this liquidation, by our clock: the venue has sent it by then, with a time that is still to come. */
+/** We subscribe this long before the liquidation's time; the venue, being ahead, has already sent it. */
 const SUBSCRIBED_BEFORE_MS = 1_000
 const START_MS = Date.parse('2026-11-10T00:02:10Z')
 const feed = feedOf('liquidations', 'cexa_futures', 'BTC')

@@ -1,6 +1,6 @@
 /**
- * Every fault switch of the simulated chain. Whatever happens: each candle that has ended is the one of the true rounds or
- * lies in a gap, no candle is there twice or was built from a false answer, and afterwards candles go on.
+ * Every fault switch of the simulated chain. In every case each ended candle is the one of the true rounds or lies in a
+ * gap, no candle is stored twice or built from a false answer, and candles continue afterwards.
  */
 
 import assert from 'node:assert/strict'
@@ -108,7 +108,7 @@ for (const interval of ['5m', '15m'] as const) {
         updatedMs: round.updatedAtS * 1_000,
         price: answerText(BigInt(round.answer), 8),
       }))
-      // A chain that has halted has no rounds.
+      // A halted chain has no rounds.
       .filter(({ updatedMs: at }) => at <= haltedMs || at >= haltedMs + 12 * MINUTE_MS)
     const expected = buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
     const real = new Map(expected.map((candle) => [candle.openTimeMs, candle]))

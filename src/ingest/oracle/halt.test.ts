@@ -1,4 +1,4 @@
-/** A chain that has halted: what was in force is carried a little while, then there is a gap, not a flat line. */
+/** When the chain halts, the last answer is carried forward for a short while; then there is a gap, not a flat line. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,7 @@ import { candleFeed } from '../shared/feeds.ts'
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-15T10:00:10Z')
 const HALT_MS = Date.parse('2026-11-15T10:03:30Z')
-/** The candle of 10:05 has no answer of its own, and the last one before is too old to be carried into it. */
+/** The candle of 10:05 has no answer, and the last answer before it is too old to be carried into it. */
 const HALT_END_MS = Date.parse('2026-11-15T10:11:20Z')
 const END_MS = Date.parse('2026-11-15T10:17:00Z')
 const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)

@@ -1,4 +1,6 @@
-/** The longest outage that is requested has five times more rounds than are held: every candle of it is built all the same. */
+/**
+ * The longest outage that is requested has five times more rounds than are held, and still every candle of it is built.
+ */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -25,10 +27,10 @@ const FROM_MS = Math.floor((START_MS - BACK_MS) / (15 * MINUTE_MS)) * 15 * MINUT
 const TO_MS = Date.parse('2026-11-15T10:00:00Z')
 const FEED = candleFeed('oracle', 'BTC', '5m')
 const PAGE_ROUNDS = 100
-/** Early in the outage. */
+/** A range early in the outage. */
 const DISPUTED = { fromMs: FROM_MS + DAY_MS + 130_000, toMs: FROM_MS + DAY_MS + 190_000 }
 
-/** A round each heartbeat, up to the start. */
+/** One round per heartbeat, up to the start. */
 const ROUNDS: OracleUpdate[] = []
 for (let updatedMs = FROM_MS - 5 * HEARTBEAT_MS; updatedMs < START_MS; updatedMs += HEARTBEAT_MS)
   ROUNDS.push({
@@ -37,7 +39,7 @@ for (let updatedMs = FROM_MS - 5 * HEARTBEAT_MS; updatedMs < START_MS; updatedMs
     price: String(60_000 + ((ROUNDS.length * 7) % 997)),
   })
 
-/** The venue with a month of rounds behind it; what lies behind the start is its own. */
+/** The venue with a month of rounds before the start; later rounds are its own. */
 function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue & { asked: HistoryRange[] } {
   const asked: HistoryRange[] = []
   async function* history(...about: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
@@ -47,7 +49,7 @@ function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue
     const wanted = ROUNDS.filter((each) => each.updatedMs >= range.fromMs && each.updatedMs < range.toMs)
     let fromMs = range.fromMs
     for (let at = 0; at < wanted.length; at += PAGE_ROUNDS) {
-      // It takes a while, during which rounds are received.
+      // The request takes a while, during which rounds are received.
       if (at % (100 * PAGE_ROUNDS) === 0) await clock.sleep(3_000)
       const rounds = wanted.slice(at, at + PAGE_ROUNDS)
       const isLast = at + PAGE_ROUNDS >= wanted.length
@@ -100,7 +102,7 @@ async function startRecording(t: TestContext, isDisputed: () => boolean) {
     symbols: ['BTC'],
     backMs: BACK_MS,
   })
-  // The first answer comes a little after the start, so that what lies between is requested too.
+  // The first answer comes a little after the start, so that the time in between is requested too.
   sandbox.faults.set({ kind: 'drop', venue: 'ethereum', durationMs: 5_000 })
   const stop = new AbortController()
   const running = recorder.run(stop.signal)

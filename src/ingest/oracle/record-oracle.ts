@@ -1,10 +1,10 @@
 /**
- * Records an on-chain price: candles of 5 and 15 minutes, both from the updates themselves.
+ * Records an on-chain price: candles of 5 and 15 minutes, both built from the updates themselves.
  *
  *   oracle_round ──▶ updates ──▶ open candles (each second) ──▶ closed once nothing can change them
  *   venue.history at the start: the rounds of the days before, and of the time that was missed
  *
- * A candle that could be carried by no fresh answer is a gap: the chain or the feed had stopped.
+ * A candle into which no fresh answer can be carried is a gap, because the chain or the feed had stopped.
  */
 import { channelKey } from '../../venues/channel.ts'
 import { auditOracle } from '../audit/audit-oracle.ts'
@@ -15,7 +15,7 @@ import { ORACLE_INTERVALS } from './close-oracle-candles.ts'
 import { OracleSymbolRecorder } from './record-oracle-symbol.ts'
 
 export interface OracleOptions extends RecorderOptions {
-  /** The longest pause between two answers while all is well. */
+  /** The longest pause between two answers in normal operation. */
   readonly heartbeatMs: number
   /** How far back rounds are requested at the first start. */
   readonly backMs?: number

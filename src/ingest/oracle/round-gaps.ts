@@ -1,11 +1,11 @@
 /**
- * Ranges whose rounds were not received: the time before the start, a lost connection, a number that was left out. They
- * are on the chain still, so each is requested until the venue has answered for all of it.
+ * Ranges whose rounds were not received: the time before the start, a lost connection, a skipped number. The rounds are
+ * still on the chain, so each range is requested until the venue has answered for all of it.
  */
 import type { HistoryRange } from '../../venues/venue.ts'
 
 export interface RoundGap extends HistoryRange {
-  /** How often it was requested, and was in dispute. */
+  /** How often the range was requested and found to be in dispute. */
   readonly requests?: number
 }
 
@@ -18,12 +18,12 @@ export class RoundGaps {
     return this.gaps.length === 0
   }
 
-  /** Whether rounds are being missed now. */
+  /** Whether rounds are being missed at present. */
   get isOpen(): boolean {
     return this.gaps.some(isOpenEnded)
   }
 
-  /** Where the earliest gap begins; infinite without one. */
+  /** The start of the earliest gap; infinite if there is no gap. */
   get firstMs(): number {
     return Math.min(...this.gaps.map(({ fromMs }) => fromMs))
   }
@@ -37,10 +37,10 @@ export class RoundGaps {
     this.gaps.push(gap)
   }
 
-  /** The connection was lost at an instant (the end is open), or is up again at one (the beginning is). */
+  /** The connection was lost (`toMs` is infinite), or is up again (`fromMs` is infinite). */
   addOpen(fromMs: number, toMs: number): void {
     if (!Number.isFinite(fromMs)) this.changeOpen((gap) => ({ ...gap, toMs }))
-    // A connection that is lost may fall silent too: that is the same gap.
+    // A lost connection may also be reported as silent, which is the same gap.
     else if (this.isOpen) this.changeOpen((gap) => ({ ...gap, fromMs: Math.min(gap.fromMs, fromMs) }))
     else this.gaps.push({ fromMs, toMs })
   }
@@ -55,8 +55,8 @@ export class RoundGaps {
 }
 
 /**
- * What the venue has answered of a gap; it may confirm less than was requested. What lies before its answer is in
- * dispute, what lies behind it is still to come; each may be empty.
+ * Splits a gap by the range that the venue has answered, which may be less than was requested. What lies before the
+ * answer is in dispute, what lies after it is still to come; each part may be empty.
  */
 export function splitGap(
   gap: RoundGap,

@@ -1,11 +1,11 @@
 /**
- * Open interest of past days from the venue's own candles: each has the figure at its end.
+ * Open interest of past days, from the venue's own candles, each of which has the figure at its end.
  *
  *   candles of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
- *   all contracts      ──▶ their sum at each grid point, where the figure of every one is known
+ *   all contracts         ──▶ their sum at each grid point where every figure is known
  *
- * Recorded rows are not replaced. Before its first candle a contract has no open interest, provided that its candles were
- * requested from its start.
+ * Recorded rows are not replaced. Before its first candle a contract has no open interest, provided that its candles
+ * were requested from its start.
  */
 import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -51,7 +51,7 @@ export function pastOpenInterest(options: {
   }
 
   return {
-    /** All candles of a contract from an instant on, or from its beginning. */
+    /** Takes all candles of a contract, from its start or from a later instant on. */
     async contract(
       { marketId, startTime, endTime }: MarketInput,
       candles: readonly ContractCandleObservation[],
@@ -75,7 +75,7 @@ export function pastOpenInterest(options: {
         if (!known.has(time)) put({ time, openInterest, openInterestUsd: openInterest, marketId })
       }
     },
-    /** Writes the sums; gives the ranges without a sum, ascending. */
+    /** Writes the sums; returns the ranges without a sum, ascending. */
     async sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]> {
       const known = await stored('')
       const isIn = (time: number, { fromMs, toMs }: HistoryRange) => time >= fromMs && time < toMs

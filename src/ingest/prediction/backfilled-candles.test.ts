@@ -1,4 +1,6 @@
-/** Candles of a time that was not recorded: made of the venue's trades, or of the midpoints that it still has. */
+/**
+ * Candles of a time that was not recorded are built from the venue's trades, or from the midpoints that it still has.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +12,7 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
 const START_MS = at('10:03:00')
 const MUTE_MS = at('10:04:10')
-/** The candle that lies in the silence as a whole. */
+/** The candle that lies entirely in the silence. */
 const CANDLE_MS = at('10:05:00')
 const MUTE_END_MS = at('10:10:40')
 const END_MS = at('10:13:30')

@@ -1,4 +1,4 @@
-/** A catalogue that does not answer for longer than it looked ahead: windows that were not listed are a gap. */
+/** The catalogue does not answer for longer than its lists look ahead, so windows that were not listed are a gap. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
 const START_MS = at('10:01:00')
 const DOWN_MS = at('10:02:00')
-/** Windows that end within twenty minutes are listed: the one that begins at 10:20 is not. */
+/** Only windows that end within twenty minutes are listed, so the one that begins at 10:20 is not. */
 const UNKNOWN_MS = at('10:20:00')
 const BACK_MS = at('10:26:00')
 const END_MS = at('10:29:30')

@@ -1,4 +1,4 @@
-/** A candle that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
+/** A candle that is longer than its market, or than the run that wrote it, is still closed once it has ended. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -57,7 +57,7 @@ function trade(timeMs: number, price: string, size: string): TradeObservation {
   return { kind: 'trade', ...about('1001', timeMs), id: `0x${timeMs}-1001-0`, price, size, side: 'buy' }
 }
 
-/** A store, and runs of one recorder on it that end without a word. */
+/** A store, and runs of one recorder on it that end without closing anything. */
 async function setUp(t: TestContext, startMs: number) {
   const clock = steeredClock(startMs)
   const store = await storesIn(':memory:', clock).environment('test')
@@ -121,7 +121,7 @@ function sendMarket(recorder: MarketsRecorder, seen: MarketInput): void {
   recorder.observe({ kind: 'market', ...about(seen.marketId, seen.startTime ?? 0), market: seen })
 }
 
-/** Trades of the Up leg, books of both. */
+/** Sends trades of the Up leg and books of both legs. */
 function tradeMarket(recorder: MarketsRecorder, startMs: number): void {
   for (const [minute, price] of ['0.4', '0.7', '0.3', '0.6'].entries())
     recorder.observe(trade(startMs + minute * MINUTE_MS, price, '10'))
@@ -192,7 +192,7 @@ test('what a run has left open is closed by the next one, of a market that is no
   await second.run(at('13:02:00'))
   assert.deepEqual((await closed())['1h'], [true, true])
   second.kill()
-  // A day and a half without a process.
+  // No process runs for a day and a half.
   await clock.moveTo(at('02:00:00', 17))
   const third = await start()
   sendMarket(third.recorder, market(at('02:00:00', 17), { marketId: '0xcc', tokens: [] }))

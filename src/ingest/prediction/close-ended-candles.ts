@@ -1,9 +1,9 @@
 /**
- * Closes candles that were last written open and that have no recorder any more: their market ended and its recorder
+ * Closes candles that were last written open and have no recorder any more, because their market ended and its recorder
  * was dropped, or an earlier run ended, before the candle did.
  *
  *   a candle has ended, and its market's recorder had time to close it
- *     ──▶ rows of it that are still open ──▶ of a market with a recorder: closed by it, checked again
+ *     ──▶ rows of it that are still open ──▶ of a market with a recorder: left to the recorder, checked again
  *                                        ╰─▶ of any other: written closed, as they are
  *
  * The store itself is the list of open candles, so nothing is held in memory and nothing is lost with the process. A
@@ -22,13 +22,16 @@ import { readPatiently } from '../shared/read-patiently.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
-/** By then a recorder has closed its own candles. */
+/** This long after its end, a recorder has closed its own candle. */
 const CLOSED_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
-/** A short candle stays open only if the process died; a long one also when its market was shorter. */
+/**
+ * How far back open rows are searched. A short candle stays open only if the process died, a long one also if its
+ * market was shorter.
+ */
 const LOOKED_BACK_MS = (interval: CandleInterval) =>
   INTERVAL_MS[interval] < INTERVAL_MS['1h'] ? 2 * MARKETS_BACK_MS : 40 * DAY_MS
-/** A longer read would delay everything else. */
+/** How much time is read at once; a longer read would delay everything else. */
 const READ_MS = DAY_MS
 const PAUSE_MS = 20
 
@@ -41,13 +44,13 @@ export function closeEndedCandles(options: {
   writer: RowWriter
   clock: Clock
   signal: AbortSignal
-  /** Its recorder closes its candles. */
+  /** Whether the market has a recorder, which closes its candles. */
   isKept: (marketId: string) => boolean
 }) {
   const { plan, symbol, series, writer, clock, signal } = options
   const closedTo = new Map<CandleInterval, number>()
   let reads = 0
-  /** Read before this run writes anything: an earlier run's last row may be of any age. */
+  /** Read before this run writes anything, because an earlier run's last row may be of any age. */
   const stored = readPatiently(() => {
     reads += 1
     return series.feeds({ dataset: 'candles', source: plan.source, symbol })
@@ -57,12 +60,12 @@ export function closeEndedCandles(options: {
   async function firstOf(interval: CandleInterval, dueMs: number): Promise<number> {
     const feed = (await stored).find((each) => each.feed.interval === interval)
     if (feed?.firstTs === undefined || feed.lastTs === undefined) return dueMs
-    // The last row may be one of this run.
+    // After a repeated read, the last row may be from this run.
     if (reads > 1) return candleStart(feed.firstTs, interval)
     return Math.max(feed.firstTs, candleStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
   }
 
-  /** Returns the time before which no row is open. */
+  /** Returns the instant before which no row is open. */
   async function closeBetween(interval: CandleInterval, fromMs: number, toMs: number): Promise<number> {
     const feed = candleFeed(plan.source, symbol, interval)
     let closedToMs = toMs
@@ -75,7 +78,7 @@ export function closeEndedCandles(options: {
   }
 
   return {
-    /** Closes what is due. Called when the unresolved markets of an earlier run are known. */
+    /** Closes what is due. Must not be called before the unresolved markets of an earlier run are known. */
     async close(nowMs: number) {
       for (const interval of COARSE_INTERVALS) {
         const dueMs = candleStart(nowMs - CLOSED_AFTER_MS, interval)
@@ -89,7 +92,7 @@ export function closeEndedCandles(options: {
         closedTo.set(interval, fromMs)
       }
     },
-    /** Every candle before this is closed, once what was put so far is durable. */
+    /** Every candle before this instant is closed, once what was put so far is durable. */
     closedTo: (interval: CandleInterval) => closedTo.get(interval) ?? 0,
   }
 }

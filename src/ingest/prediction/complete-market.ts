@@ -1,7 +1,9 @@
-/** Adds what a venue leaves out of a market, from what was recorded of it. Returns the same object if nothing changes. */
+/**
+ * Adds what a venue leaves out of a market, from what was recorded of it. Returns the same object if nothing changes.
+ */
 import type { MarketInput } from '../../core/rows/market.ts'
 
-/** The prices of the asset at both ends of the window, where the venue does not send them. */
+/** The prices of the asset at both ends of the window, if the venue does not send them. */
 export function withReferences(
   market: MarketInput,
   prices: { start: () => string | null; end: () => string | null },
@@ -13,7 +15,7 @@ export function withReferences(
   return { ...market, referencePriceStart: start, referencePriceEnd: end }
 }
 
-/** A volume that the venue leaves out is the sum of the trades; only for markets with all trades received. */
+/** A volume that the venue leaves out is the sum of the trades; only for markets whose trades were all received. */
 export function withVolume(market: MarketInput, traded: () => string): MarketInput {
   return market.volume != null || market.status === 'open' ? market : { ...market, volume: traded() }
 }

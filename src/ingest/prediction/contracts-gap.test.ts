@@ -1,6 +1,6 @@
 /**
- * A gap in the numbers of a subscription: every book of it is suspect until the venue has sent it again, and trades are
- * requested.
+ * After a gap in the numbers of a subscription, each of its books is suspect until the venue has sent it again, and
+ * trades are requested.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,13 +19,13 @@ const START_MS = Date.parse('2026-11-15T10:01:00Z')
 const RECEIVED_MS = START_MS + 30_000
 const ONE_GAP_MS = START_MS + 50_000
 const LOST_TRADE_MS = START_MS + 90_000
-/** Two within a minute cost the socket. */
+/** After two gaps within a minute, the socket is replaced. */
 const TWO_GAPS_MS = START_MS + 130_000
 const END_MS = START_MS + 190_000
 
 let running: TrueMarket[]
 let lostTrades: number
-/** Of the trades, before they were requested. */
+/** The gaps of the trades, before they were requested. */
 let lostGaps: readonly Gap[]
 
 const made: RecordedOnce = recordOnce(

@@ -1,4 +1,4 @@
-/** Hours without a recorder: afterwards the candles and trades of every contract that ran meanwhile are requested. */
+/** After hours without a recorder, the candles and trades of every contract that ran meanwhile are requested. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

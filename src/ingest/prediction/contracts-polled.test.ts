@@ -1,4 +1,4 @@
-/** Without a key trades are polled: all of them are stored, and while requests fail there is a gap. */
+/** Without a key, trades are polled: all of them are stored, and there is a gap while requests fail. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import type { Gap } from '../../store/coverage.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
-/** The second round of lists at the latest. */
+/** By then the second round of lists is over. */
 const RECEIVED_MS = START_MS + 70_000
 const FAILS_MS = START_MS + 150_000
 const FAILS_END_MS = FAILS_MS + 100_000

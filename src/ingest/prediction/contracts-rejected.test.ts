@@ -1,4 +1,4 @@
-/** A key that is revoked during the recording: contracts are polled, and streamed again once it is accepted. */
+/** If a key is revoked during the recording, contracts are polled, and streamed again once it is accepted. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** A recorder that starts in the first candle of an hour, where the venue has no finished candle yet. */
+/** A recorder starts in the first candle of an hour, for which the venue has no finished candle yet. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -11,7 +11,7 @@ const START_MS = HOUR_MS + 4 * 60_000
 const made: RecordedOnce = recordOnce(
   { startMs: START_MS, stepMs: 1_000, slotMs: 2_000, ...FEW_STRIKES, venues: ['kalshi'] },
   async ({ clock }) => {
-    // Before the first round over the trades of all contracts, which would find them too.
+    // Ends before the first round over the trades of all contracts, which would find them too.
     await clock.runUntil(START_MS + 90_000)
   },
 )

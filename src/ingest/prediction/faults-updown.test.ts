@@ -1,7 +1,7 @@
 /**
- * Every fault switch of the simulated Up/Down venue. Whatever happens: rows and gaps together cover each window, every
- * book outside the gaps is the one of its instant, none is crossed, no trade is missing or there twice, and every
- * winner is found.
+ * Every fault switch of the simulated Up/Down venue. In every case rows and gaps together cover each window, every book
+ * outside the gaps is the one of its instant, none is crossed, no trade is missing or stored twice, and every winner is
+ * found.
  */
 import type { FaultCase } from '../../../test/predictions/fault-run.ts'
 import { proveFaults } from '../../../test/predictions/prove-faults.ts'

@@ -1,4 +1,4 @@
-/** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
+/** Faults of the simulated prediction markets and the chain: stored rows stay true, and missing data is a gap. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,9 +1,9 @@
-/** The latest figures by time, to look up what was known at a recent instant: a sample never looks ahead. */
+/** The latest figures by time, to look up what was known at a recent instant, so that a sample never looks ahead. */
 const KEPT_MS = 60_000
 const MAX_KEPT = 256
 
 export class LatestBefore<T> {
-  /** Ascending; of one instant, the one that was received last is the last. */
+  /** Ascending; figures of the same instant are in order of arrival. */
   readonly #kept: { readonly timeMs: number; readonly value: T }[] = []
 
   received(timeMs: number, value: T): void {

@@ -1,4 +1,6 @@
-/** What follows from the plan of a venue of prediction markets: channels, stored feeds, and which channels a feed needs. */
+/**
+ * What follows from the plan of a prediction venue: its channels, its stored feeds, and which channels a feed needs.
+ */
 import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, storedInterval } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
@@ -10,7 +12,7 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 
 /** All longer candles are built from these. */
 export const BASE_INTERVAL = '5m' satisfies CandleInterval
-/** How far back markets are searched that were not followed to their end. */
+/** How far back markets that were not followed to their end are searched for. */
 export const MARKETS_BACK_MS = 26 * 3_600_000
 
 export type { PredictionPlan } from '../../venues/plan.ts'
@@ -25,7 +27,7 @@ export function snapshotFeed(plan: PredictionPlan, symbol: AssetSymbol, type: Ma
 /** The pseudo channel that is up while every market of a duration that is in its window has a live book. */
 export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `windows:${symbol}:${type}`
 
-/** The pseudo channel that is up while we know which markets there are. */
+/** The pseudo channel that is up while we know which markets exist. */
 export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol}`
 
 export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): TrackedFeed[] {
@@ -36,7 +38,7 @@ export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): T
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
-    // Trades may pause for long, books do not: only their silence shows that a symbol was muted.
+    // Trades may pause for a long time, books do not, so only the silence of books shows that a symbol was muted.
     { feed: feedOf('trades', plan.source, symbol), channels: trades },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),
@@ -45,7 +47,7 @@ export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): T
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({
           feed: feedOf('open_interest', plan.source, symbol, interval),
-          // Their sum is of all contracts that there are.
+          // The sum includes every contract, so all of them must be known.
           channels: [key('open_interest'), catalogueKey(symbol)],
         }))
       : []),

@@ -1,4 +1,4 @@
-/** What follows from the window of a market: when it is traded, and whether rows of it may be stored already. */
+/** When a market is traded according to its window, and whether rows of it may already be stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kalshiPlan } from '../../venues/kalshi/plan.ts'

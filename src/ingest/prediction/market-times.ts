@@ -1,11 +1,11 @@
-/** When a market is traded, sampled and listed: what follows from its window and the plan of its venue. */
+/** When a market is traded, sampled and listed, according to its window and the plan of its venue. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
-/** Books are sampled from this time before the window on: earlier ones are of little use. */
+/** Books are sampled from this long before the window; earlier ones are of little use. */
 export const SAMPLE_BEFORE_MS = 60_000
-/** Venues list a trade within this time: what is requested of the time after it may lack some. */
+/** Venues list a trade within this time, so a request for a more recent time may lack some. */
 export const LISTED_AFTER_MS = 75_000
 /** Markets with tokens that are longer than this are followed from one length before their start. */
 const LONG_MARKET_MS = 15 * 60_000
@@ -21,15 +21,15 @@ export const windowOf = (market: Pick<MarketInput, 'startTime' | 'endTime'>): Ma
   endMs: market.endTime ?? 0,
 })
 
-/** None of its trades is older. */
+/** No trade of the market is older. */
 export const firstTradeMs = (plan: PredictionPlan, { startMs }: MarketWindow): number =>
   startMs - plan.tradesBeforeMs
 
-/** None of its trades is newer. */
+/** No trade of the market is newer. */
 export const lastTradeMs = (plan: PredictionPlan, { endMs }: MarketWindow): number =>
   endMs + plan.followed.afterMs
 
-/** When its trades are recorded. */
+/** The time in which its trades are recorded. */
 export function followedRange(plan: PredictionPlan, window: MarketWindow): HistoryRange {
   const lengthMs = window.endMs - window.startMs
   const earlyMs = plan.hasTokens && lengthMs > LONG_MARKET_MS ? lengthMs : 0
@@ -40,7 +40,7 @@ export function followedRange(plan: PredictionPlan, window: MarketWindow): Histo
 }
 
 /**
- * Whether rows of a market that is listed now may be stored already: by an earlier run, or before its recorder was
+ * Whether rows of a market that is listed now may already be stored, by an earlier run or before its recorder was
  * dropped. A market that has not begun may have early trades.
  */
 export function mayHaveRows(
@@ -51,7 +51,10 @@ export function mayHaveRows(
   return firstTradeMs(plan, window) < startedMs || window.endMs < nowMs
 }
 
-/** A market that opens a day ahead is listed on its own: markets before it may still be unknown. */
+/**
+ * Whether all markets before this one are listed with it. A market that opens a day ahead is listed on its own, so
+ * markets before it may still be unknown.
+ */
 export function isListedWithAll(plan: PredictionPlan, window: MarketWindow, nowMs: number): boolean {
   const lengthMs = window.endMs - window.startMs
   return !plan.hasTokens || window.startMs <= nowMs + plan.followed.beforeMs + lengthMs

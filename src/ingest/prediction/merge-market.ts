@@ -1,10 +1,10 @@
-/** Merges a market that is sent again with what was known of it. */
+/** Merges a market that is sent again with what was known about it. */
 
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 
-/** Known values stay: a winner, tokens, prices that only we received, figures that are left out later. */
+/** Known values stay: a winner, tokens, prices that only we received, and figures that are left out later. */
 export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
   const base = isUndone
@@ -19,7 +19,7 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const tokens = base.tokens === undefined || base.tokens.length === 0 ? known.tokens : base.tokens
   return {
     ...base,
-    // A contract whose end moves lasts longer than it was listed with; its rows stay in the feed that they are in.
+    // A contract whose end moves lasts longer than first listed, but its rows stay in the feed that they are in.
     marketType: known.marketType ?? base.marketType ?? null,
     tokens: tokens ?? [],
     resolvedAt: base.resolvedAt ?? known.resolvedAt ?? null,
@@ -35,7 +35,7 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   }
 }
 
-/** The fields that `mergeKnown` uses. */
+/** Converts the fields that `mergeKnown` uses. */
 export function marketOfRow(row: MarketRow): MarketInput {
   return {
     marketId: row.market_id,

@@ -1,4 +1,4 @@
-/** One reference price falls silent while the others are sent: the channel is down for as long, and comes back with it. */
+/** While one reference price is silent and the others are sent, the channel is down; it comes back with that price. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
@@ -26,7 +26,8 @@ test('a mean that is not sent any more shows in the status of the source', async
   assert.equal(channelsDown(), 0)
   const channel = 'crypto_prices_twap_sixty'
   sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel, durationMs: 40_000 })
-  // The topic may be silent for ten seconds, and its channel then for ten more. From then on it is down, whatever the others send and however often the socket is renewed.
+  // The topic may be silent for ten seconds, and then its channel for ten more. From then on it is down, whatever the
+  // others send and however often the socket is renewed.
   for (let second = 53; second < 70; second++) {
     await clock.runUntil(START_MS + second * 1_000)
     assert.equal(channelsDown(), 1, `second ${second}`)

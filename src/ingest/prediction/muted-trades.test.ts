@@ -1,4 +1,4 @@
-/** A symbol that falls silent on a healthy socket: its trades are a gap, which REST closes. */
+/** If a symbol falls silent on a healthy socket, its trades are a gap, which is closed by REST requests. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Trades that are polled count as observed up to the last answer that covers them, whenever requests fail and for
- * however long. What is observed was received at that moment already, not only in the end.
+ * Polled trades count as observed up to the last answer that covers them, whenever and for however long requests fail.
+ * What counts as observed must already be stored at that moment, not only in the end.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,13 +16,13 @@ import { seededRandom } from '../../../test/seeded-random.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import { feedOf } from '../shared/feeds.ts'
 
-/** Quarter-hour contracts close at 10:15 and 10:30, between two lists. */
+/** Fifteen-minute contracts close at 10:15 and 10:30, between two lists. */
 const START_MS = Date.parse('2026-11-15T10:12:00Z')
 const OUTAGES = process.env.TAPELINE_SOAK === undefined ? 2 : 40
 const CHECK_EVERY_MS = 5_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 
-/** Trades in time that counts as observed, but which are not stored. */
+/** Trades that are not stored although their time counts as observed. */
 async function unstored({ sandbox }: PredictionsWorld, { store }: PredictionsRecording, nowMs: number) {
   const { observed } = await store.coverage.read([TRADES], START_MS, nowMs)
   const stored = new Set<string>()

@@ -1,4 +1,4 @@
-/** Markets that are hardly traded: a candle without a trade is that of its book's midpoints, end to end. */
+/** In markets with few trades, a candle without a trade is built from the midpoints of its book; tested end to end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareCandles } from '../../../test/predictions/compare-candles.ts'
@@ -23,7 +23,7 @@ for (const venue of ['polymarket', 'kalshi'] as const)
       .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < END_MS)
     const wrong: string[] = []
     let [traded, quoted] = [0, 0]
-    // There are many contracts, and a look at every book takes long.
+    // There are many contracts, and checking every book takes a long time.
     for (const market of markets.filter((_, index) => venue === 'polymarket' || index % 2 === 0)) {
       const about = { interval: '5m', fromMs: RECEIVED_MS, toMs: END_MS, withMids: true } as const
       const found = await compareCandles(made.recording.store, truth, market, about)

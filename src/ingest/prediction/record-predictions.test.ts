@@ -1,7 +1,7 @@
 /**
- * Some minutes of the simulated prediction markets over real sockets: what is stored is what happened, what is missing
- * is a gap. With TAPELINE_SOAK an hour of all symbols, as dense as the service's own sandbox; else some minutes of one
- * symbol around a full hour.
+ * Some minutes of the simulated prediction markets over real sockets: stored rows are what happened, and missing data
+ * is a gap. With TAPELINE_SOAK, an hour of all symbols, as dense as the service's own sandbox; otherwise some minutes
+ * of one symbol around a full hour.
  */
 
 import assert from 'node:assert/strict'
@@ -45,7 +45,7 @@ const START_MS = Date.parse('2026-11-15T09:59:20Z')
 const END_MS = START_MS + (isLong ? 66 * MINUTE_MS : 520_000)
 /** Everything is received from here on. */
 const RECEIVED_MS = START_MS + 40_000
-/** A market that ended before this is resolved and swept. */
+/** Markets that ended before this are resolved and swept. */
 const DONE_MS = END_MS - 2.5 * MINUTE_MS
 
 let world: PredictionsWorld<PacedClock>
@@ -55,7 +55,7 @@ let schemas: DocumentSchemas
 const folder = dataFolder()
 
 before(async () => {
-  // With the long sizes the running quarter-hour and five-minute markets change at every point of the grid.
+  // In the long size, running five- and fifteen-minute markets change at every grid point.
   world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 500), {
     slotMs: isLong ? 100 : 1_000,
     ...FEW_STRIKES,
@@ -107,7 +107,7 @@ async function get<T>(path: string): Promise<List<T>> {
   return answer.json as unknown as List<T>
 }
 
-/** Every page. */
+/** Reads all pages. */
 async function all<T>(path: string): Promise<T[]> {
   const rows: T[] = []
   for (let after: string | null = ''; after !== null; ) {
@@ -132,7 +132,7 @@ test('every market that ended is in the catalogue under all its names, with the 
 test('an Up/Down market has the prices that it began and ended with', async () => {
   const whole = ended.filter(({ kind, startMs }) => kind === '5m' && startMs >= RECEIVED_MS)
   assert.ok(whole.length >= 1)
-  // The relay leaves some seconds out; then the price is not known, and not another second's.
+  // The relay skips some seconds; then the price is unknown, and not that of another second.
   let known = 0
   for (const market of whole) {
     const row = await findMarket(service.store, market.name)
@@ -176,7 +176,7 @@ test('every market that runs has a row for each of its changes on the grid of ha
     const range = { from: fromMs, to: toMs }
     const rows = await readRows(service.store, snapshotFeedOf(market, type), [idOf(market)], range)
     const expected = trueSamples(truth, market, fromMs, toMs)
-    // What is sent just after a grid point belongs to the next; an unchanged book is written once a minute.
+    // A change sent just after a grid point belongs to the next one; an unchanged book is written once a minute.
     if (rows.length < expected * 0.95 - 1 || rows.length > expected + 2)
       wrong.push(`${market.name}: ${rows.length} rows, ${expected} changes`)
     if (market.kind === '5m' || market.kind === '15m' || market.kind === '15M')
@@ -191,7 +191,7 @@ test('a market is found by each of its identifiers over HTTP', async () => {
   assert.ok(upDown && contract)
   const { gammaUrl } = world.sandbox.polymarket
   const ask = () => fetch(`${gammaUrl}/markets?slug=${upDown.name}&closed=true`)
-  // A connection that was kept open may just be closed by the other side.
+  // The other side may have just closed the kept-alive connection.
   const [gamma] = (await (await ask().catch(ask)).json()) as { id: string }[]
   assert.ok(gamma)
   const names = {
@@ -302,7 +302,7 @@ test('candles: a symbol has many rows a candle, a market both legs, a token one 
   assert.ok(Math.abs((candle?.volume ?? 0) - volume) < 0.001, `${candle?.volume} ${volume}`)
 })
 
-/** Markets whose window, or the time just before it, was recorded. */
+/** Markets of which the window, or the time just before it, was recorded. */
 const recorded = (venue: 'polymarket' | 'kalshi') =>
   world.sandbox.truth
     .markets(venue, RECEIVED_MS, END_MS + 26 * 60 * MINUTE_MS)
@@ -337,7 +337,7 @@ for (const symbol of RECORDED)
       const open = truth
         .markets('kalshi', atMs + 1, atMs + 26 * 60 * MINUTE_MS)
         .filter((market) => market.symbol === symbol && market.startMs <= atMs)
-      // A slow machine may receive the first figures after the first point: then it is not covered.
+      // A slow machine may receive the first figures after the first grid point, which is then not covered.
       if (!(await service.store.coverage.read([feed], atMs, atMs + 1)).complete) continue
       points += 1
       const names = open.map(({ name }) => name)
@@ -345,11 +345,12 @@ for (const symbol of RECORDED)
       const figures = new Map(rows.map((row) => [row.market_id, row.open_interest]))
       let sum = 0
       for (const { name, startMs } of open) {
-        // Figures are sent a few times a second: what was traded just before the point is sent with what comes after.
+        // Figures are sent a few times a second; trades just before the grid point are included only in the next
+        // figure.
         const real = Array.from({ length: 11 }, (_, step) => truth.openInterest(name, atMs - 50 * step) ?? 0)
         const contracts = figures.get(name)
         sum += contracts ?? 0
-        // What opens at this very instant is listed after it.
+        // A contract that opens at this very instant is listed after it.
         if (contracts === undefined && startMs === atMs && real[0] === 0) continue
         if (contracts === undefined || !real.includes(contracts))
           wrong.push(`${name} at ${atMs}: ${contracts}, but ${real[0]}`)

@@ -1,4 +1,4 @@
-/** Samples of a market: on the grid, once a minute without a change, never of a book that is in doubt. */
+/** Samples of a market are on the grid, once a minute if nothing changes, and never of a book in doubt. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { microLevels } from '../../../test/predictions/levels.ts'
@@ -243,7 +243,7 @@ test('a book that is polled counts for the instants of its polls only', () => {
   snapshot(10_100, '0.4', 'poll')
   receive(70_900)
   sampler.tick(70_900)
-  // Unchanged, and it may have been another in between.
+  // The book is unchanged, but may have been different in between.
   snapshot(69_800, '0.4', 'poll')
   sampler.tick(71_900)
   snapshot(130_200, '0.5', 'poll')

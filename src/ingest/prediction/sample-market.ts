@@ -5,11 +5,11 @@
  *        ▲              │
  *        ╰── book_lost ─╯  no sample until the next snapshot
  *
- * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
- * `SAMPLE_GRACE_MS` after the grid point. One whose changes begin to come only then waits for the rest of them; what
- * comes after it was taken goes to the next grid point. An unchanged market gives a sample a minute, to the millisecond,
- * as long as the venue sends anything; a crossed book gives none. Between two books that were polled nobody knows
- * whether anything has changed: each counts for the instant of its own poll.
+ * A sample contains every change up to its instant by the venue's time. It is taken when a later change arrives, or
+ * `SAMPLE_GRACE_MS` after the grid point. If its first change arrives only then, it waits for the rest of them; changes
+ * that arrive after it was taken go to the next grid point. An unchanged market gives one sample a minute, to the
+ * millisecond, as long as the venue sends anything; a crossed book gives none. Whether anything changed between two
+ * polled books is unknown, so each of them counts only for the instant of its own poll.
  */
 
 import { OrderBook } from '../../core/order-book.ts'
@@ -22,11 +22,11 @@ import { CARRY_FORWARD_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
 /**
- * What the venue has held back comes in a burst, frame by frame: nothing that it may change is sampled for so long after
- * the first frame. A sample is taken before the margin of coverage is over nevertheless.
+ * What the venue has held back arrives in a burst, frame by frame, so nothing that it may change is sampled for this
+ * long after the first frame. A sample is nevertheless taken before the coverage margin is over.
  */
 export const BURST_MS = 250
-/** A longer pause between two frames is a silence, and so a gap: a shorter one was observed, with nothing changed in it. */
+/** A longer pause between two frames is a silence and therefore a gap; in a shorter one, nothing has changed. */
 const PAUSE_MS = 60_000
 
 interface Span {
@@ -36,11 +36,11 @@ interface Span {
 
 interface SamplerOptions {
   readonly instruments: readonly string[]
-  /** Samples are taken from then on, also where that is over when the first one can be taken. */
+  /** Samples are taken from this instant on, even if it has passed when the first one can be taken. */
   readonly fromMs: number
-  /** Writes the books as they are now; false when they are the same as in the row before. */
+  /** Writes the current books; returns false if no row was written, for example because nothing has changed. */
   readonly onSample: (gridMs: number, isCarried: boolean) => boolean
-  /** Until when the frames of all markets were received: silence does not prove that nothing has changed. */
+  /** Until when the frames of all markets were received, because silence does not prove that nothing has changed. */
   readonly receivedToMs: () => number
 }
 
@@ -54,9 +54,9 @@ export class MarketSampler {
   #lostSinceMs: number | undefined
   #changedMs = 0
   #isDirty = false
-  /** When the first change of the sample that waits was received. */
+  /** When the first change of the waiting sample was received. */
   #dirtySinceMs = 0
-  /** The point of the grid of the last poll; undefined for books whose changes are received. */
+  /** The grid point of the last poll; undefined for books whose changes are received. */
   #polledGridMs: number | undefined
   #lastGridMs = Number.NEGATIVE_INFINITY
   #doubts = NO_DOUBTS
@@ -67,22 +67,22 @@ export class MarketSampler {
     this.#books = new Map(options.instruments.map((instrument) => [instrument, new OrderBook()]))
   }
 
-  /** All books are known; a market without known instruments has none. */
+  /** Whether all books are known; false for a market without known instruments. */
   get isLive(): boolean {
     return this.#isLive
   }
 
-  /** Until when all books were known, while one is not; undefined before the first was. */
+  /** Until when all books were known, while one of them is not; undefined before they first were. */
   get lostSinceMs(): number | undefined {
     return this.#lostSinceMs
   }
 
-  /** Since when a book is crossed at each point of the grid, while it is: meanwhile it is wrong. */
+  /** Since when a book has been crossed at each grid point, and therefore wrong; undefined if none is. */
   get crossedSinceMs(): number | undefined {
     return this.#isLive ? this.#crossedSinceMs : undefined
   }
 
-  /** The book of an instrument; undefined for one that is not of this market. */
+  /** Undefined for an instrument of another market. */
   book(instrument: string): OrderBook | undefined {
     return this.#books.get(instrument)
   }
@@ -90,7 +90,7 @@ export class MarketSampler {
   snapshot({ instrument, venueTimeMs, receivedMs, via, bids, asks }: BookSnapshotObservation): void {
     const book = this.#books.get(instrument)
     if (book === undefined) return
-    // The time of a book is that of its last change. One from before the loss counts from when it was received.
+    // The time of a book is that of its last change. A book from before the loss counts from when it was received.
     const isOlder = !this.#isLive && venueTimeMs < (this.#lostSinceMs ?? Number.POSITIVE_INFINITY)
     const atMs = this.#before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
     book.replace(bids, asks)
@@ -116,7 +116,7 @@ export class MarketSampler {
   lost({ instrument, sinceMs }: BookLostObservation): void {
     if (!this.#books.has(instrument)) return
     if (!this.#live.has(instrument)) {
-      // It was lost before, and turns out to have been wrong for longer.
+      // The book was lost before, and turns out to have been wrong for longer.
       if (this.#lostSinceMs !== undefined) this.#lostSinceMs = Math.min(this.#lostSinceMs, sinceMs)
       return
     }
@@ -138,7 +138,7 @@ export class MarketSampler {
     this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
   }
 
-  /** Ranges that are over, hold a point of the grid, and in which the books may have been wrong. */
+  /** Ranges that are over, contain a grid point, and in which the books may have been wrong. */
   takeDoubts(): readonly Span[] {
     const taken = this.#doubts
     this.#doubts = NO_DOUBTS
@@ -153,27 +153,27 @@ export class MarketSampler {
     if (this.#options.onSample(gridMs, isCarried)) this.#lastGridMs = gridMs
   }
 
-  /** Takes the samples that are due before a change: what was known until then belongs to earlier grid points. */
+  /** Takes the samples that are due before a change, because the books before it belong to earlier grid points. */
   #before(timeMs: number): number {
     const atMs = Math.max(timeMs, this.#lastGridMs + 1, this.#changedMs)
     if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) < atMs)
       this.#take(gridOf(this.#changedMs), false)
-    // A change that was undone within its point of the grid leaves the minute due.
+    // If a change was undone before its grid point, the carried-forward sample is still due.
     this.#carryForward(Math.min(atMs - 1, this.#options.receivedToMs() + PAUSE_MS))
     return atMs
   }
 
-  /** The samples of an unchanged market that are due at or before an instant; several after a pause in sampling. */
+  /** Takes the samples of an unchanged market that are due up to an instant; several after a pause in sampling. */
   #carryForward(toMs: number): void {
     if (this.#isDirty || !this.#isLive) return
     if (this.#polledGridMs !== undefined) {
-      // Changed or not: the next poll may come a minute after this one.
+      // Taken even if nothing has changed, because the next poll may come a minute later.
       if (this.#polledGridMs > this.#lastGridMs && this.#polledGridMs <= toMs)
         this.#take(this.#polledGridMs, true)
       return
     }
     if (!Number.isFinite(this.#lastGridMs)) {
-      // Before its last change the book was another, and nobody has received it.
+      // Before its last change the book was a different one, which was never received.
       const firstMs = gridOf(Math.max(this.#changedMs, this.#options.fromMs))
       if (firstMs <= toMs) this.#take(firstMs, true)
       if (!Number.isFinite(this.#lastGridMs)) return

@@ -1,18 +1,18 @@
 /**
- * The markets whose books are sampled about now. Most of the markets that are known ended a while ago or begin later,
- * and the books of the others are looked at twice a second.
+ * The markets whose books are sampled about now. Most known markets ended a while ago or begin later, and only the
+ * others need to be checked twice a second.
  */
 import type { FollowedMarket } from './followed-market.ts'
 import { SAMPLE_BEFORE_MS } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 
-/** The last sample of a market is taken after its end, later still where the thread was busy. */
+/** The last sample of a market is taken after its end, and even later if the thread was busy. */
 const MARGIN_MS = 5 * 60_000
 
 export class SampledMarkets {
   readonly #markets: ReadonlyMap<string, FollowedMarket>
   #listed: MarketRecorder[] = []
-  /** The list is right for these instants, the last one excluded. */
+  /** The list is valid from `#fromMs` until before `#toMs`. */
   #fromMs = Number.NEGATIVE_INFINITY
   #toMs = Number.NEGATIVE_INFINITY
 

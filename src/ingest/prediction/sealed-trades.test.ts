@@ -1,6 +1,7 @@
 /**
- * Trades and their candles are sealed within minutes, though markets of an hour and of a day are running: rounds over all
- * markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps find.
+ * Trades and their candles are sealed within minutes, although markets of an hour and of a day are running, because
+ * rounds over all markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps
+ * find.
  */
 
 import assert from 'node:assert/strict'
@@ -17,9 +18,9 @@ const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)
 const START_MS = at('10:38')
 const LOST_MS = at('10:40')
 const LOST_END_MS = at('10:43')
-/** The market of the hour is swept a minute after it was seen closed. */
+/** The one-hour market is swept a minute after it was seen closed. */
 const END_MS = at('11:04')
-/** A quarter of an hour, and a round. */
+/** A quarter of an hour, plus one round. */
 const SEALED_WITHIN_MS = 21 * MINUTE_MS
 const SOURCES = ['predmkt_a', 'predmkt_b'] as const
 const TRADES = SOURCES.map((source): Feed => feedOf('trades', source, 'BTC'))
@@ -32,7 +33,7 @@ interface Sealed {
 }
 
 const sealed: Sealed[] = []
-/** Per feed, how far behind the present the watermark was. */
+/** Per feed, how far finality was behind the present. */
 const behindMs = new Map<Feed, number[]>(FEEDS.map((feed) => [feed, []]))
 
 const read = async (feed: Feed, range: Sealed['range']) =>
@@ -46,7 +47,7 @@ const read = async (feed: Feed, range: Sealed['range']) =>
     })
   ).text
 
-/** As the service decides it: before the watermark, and covered. */
+/** Uses the same rule as the service: a range is sealed if it is final and covered. */
 async function seal(): Promise<void> {
   for (const feed of FEEDS) {
     const [finality] = await made.recording.store.series.finality([feed])
@@ -65,7 +66,7 @@ const made: RecordedOnce = recordOnce(
   { startMs: START_MS, stepMs: 1_000, slotMs: 10_000, ...FEW_STRIKES, venues: ['polymarket', 'kalshi'] },
   async ({ clock, sandbox }) => {
     await clock.runUntil(LOST_MS)
-    // Trades are lost one by one while the books go on: nothing shows that they are missing.
+    // Trades are lost one by one while books keep arriving, so nothing shows that trades are missing.
     const durationMs = LOST_END_MS - LOST_MS
     sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
     sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })
@@ -111,7 +112,7 @@ test('no page that was sealed has changed since', async () => {
 test('trades are sealed within minutes, candles with the five minutes they belong to', () => {
   for (const [feed, behind] of behindMs) {
     const allowedMs = SEALED_WITHIN_MS + (feed.dataset === 'candles' ? 5 * MINUTE_MS : 0)
-    // Before the first quarter of an hour nothing can be.
+    // Before the first quarter of an hour nothing can be final, so only the last values count.
     const late = behind.slice(-2).filter((ms) => ms > allowedMs)
     assert.deepEqual(
       late,

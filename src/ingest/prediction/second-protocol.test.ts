@@ -1,4 +1,7 @@
-/** Markets of the venue's second protocol name their legs by position ids: recorded like any other, over real sockets. */
+/**
+ * Markets of the venue's second protocol, whose legs are named by position ids, are recorded like any other; over real
+ * sockets.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +18,7 @@ import type { CandleRow } from '../../core/rows/schemas.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:03:30Z')
-/** The running window is of the first protocol, those that begin later of the second. */
+/** The running window uses the first protocol, windows that begin later the second. */
 const V2_MS = Date.parse('2026-11-15T10:05:00Z')
 const END_MS = Date.parse('2026-11-15T10:12:30Z')
 

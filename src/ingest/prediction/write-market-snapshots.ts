@@ -13,9 +13,9 @@ import { MarketSampler } from './sample-market.ts'
 interface SnapshotWriterOptions {
   readonly plan: PredictionPlan
   readonly instruments: readonly string[]
-  /** As it is known now. */
+  /** The market as it is known now. */
   readonly market: () => MarketInput
-  /** Its end may move. */
+  /** The end of the window may move. */
   readonly window: MarketWindow
   readonly writer: Pick<RowWriter, 'put'>
   readonly lastPrice: (instrument: string, timeMs: number) => string | null
@@ -23,7 +23,7 @@ interface SnapshotWriterOptions {
   readonly referencePrice: (timeMs: number) => string | null
   /** Until when the books of all markets of the symbol were received. */
   readonly booksReceivedToMs: () => number
-  /** The middle of a book that was written. */
+  /** Takes the midpoint of a book that was written. */
   readonly onMid: (instrument: string, sample: MidSample) => void
 }
 
@@ -33,7 +33,7 @@ export class MarketSnapshotWriter {
   readonly #figures = new LatestBefore<
     Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
   >()
-  /** The books of the last row, in the order of the instruments; of no use after a loss. */
+  /** The books of the last row, in the order of the instruments; not valid after a loss. */
   readonly #written: OrderBook[] = []
   #isWritten = false
 
@@ -47,7 +47,7 @@ export class MarketSnapshotWriter {
     })
   }
 
-  /** Books and figures; anything else is ignored. */
+  /** Takes books and figures; everything else is ignored. */
   observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'book_snapshot':
@@ -126,7 +126,7 @@ export class MarketSnapshotWriter {
   }
 
   #reportMid(instrument: string, book: OrderBook, timeMs: number): void {
-    // The middle of a wide book is no price of a token; for a contract the venue's own candles use it too.
+    // The midpoint of a wide book is not a price of a token; for a contract, the venue's own candles use it too.
     const price = (this.#options.plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
     if (price !== null) this.#options.onMid(instrument, { timeMs, price })
   }

@@ -1,4 +1,4 @@
-/** Entries of the catalogue that a store refuses, and those that it cannot write for now. */
+/** Catalogue entries that the store refuses, and those that it cannot write at the moment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketInput } from '../../core/rows/market.ts'

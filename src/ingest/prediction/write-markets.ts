@@ -1,4 +1,4 @@
-/** Writes the catalogue in groups; of several entries of a market only the newest is written. */
+/** Writes the catalogue in batches; of several entries of a market only the newest is written. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -10,7 +10,7 @@ export function createMarketWriter(options: { store: Pick<EnvironmentStore, 'wri
   const { store, log } = options
   let waiting = new Map<string, MarketInput>()
 
-  /** One entry that cannot be written must not hold up the others: while the store fails it is tried last. */
+  /** An entry that cannot be written must not hold up the others, so while the store fails it is tried last. */
   async function oneByOne(entries: readonly MarketInput[]): Promise<void> {
     for (const [index, market] of entries.entries()) {
       try {
@@ -28,7 +28,9 @@ export function createMarketWriter(options: { store: Pick<EnvironmentStore, 'wri
 
   return {
     put: (market: MarketInput) => void waiting.set(market.marketId, market),
-    /** Writes all waiting entries. If the store fails, they wait for the next call; what it refuses is dropped. */
+    /**
+     * Writes all waiting entries. If the store fails, they wait for the next call; entries that it refuses are dropped.
+     */
     async flush() {
       if (waiting.size === 0) return
       const entries = [...waiting.values()]

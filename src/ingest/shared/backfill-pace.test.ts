@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { createBackfillPace, noPace, whileThereIsRoom } from './backfill-pace.ts'
 
-/** A thread whose timers come so much late. */
+/** How long a backfill rests on a thread whose timers are this late. */
 async function restOf(lateMs: number): Promise<number> {
   let nowMs = 0
   const slept: number[] = []

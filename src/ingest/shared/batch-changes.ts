@@ -1,4 +1,4 @@
-/** What is recorded beside the rows of a batch, given the rows of it that the store refused. */
+/** The coverage and finality to write with a batch, given which of its rows the store refused. */
 import type { Feed } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
@@ -25,7 +25,7 @@ export async function batchChanges(
   const finalize: { feed: Feed; before: number }[] = []
   for (const change of batch.changes) {
     if (typeof change === 'function') {
-      // Most are known at once, and there are hundreds in a batch.
+      // Most decisions return at once, and a batch has hundreds of them, so only promises are awaited.
       const made = change()
       coverage.push(...(made instanceof Promise ? await persist(firstWith(made, change)) : made))
     } else {
@@ -36,7 +36,7 @@ export async function batchChanges(
   return { coverage, finalize }
 }
 
-/** Repeats a decision; the answer that is already pending is its first attempt. */
+/** Repeats a decision; the promise that is already pending serves as its first attempt. */
 function firstWith(
   made: Promise<readonly CoverageChange[]>,
   decide: CoverageDecision,
@@ -56,7 +56,8 @@ async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<Cov
   const { feed } = own
   const { refused } = parts
   const changes: CoverageChange[] = []
-  // In the order in which they came: an earlier row of the same time does not stand for one that was refused after it.
+  // In the order in which the rows were put, because an earlier row of the same time does not replace one that was
+  // refused after it.
   let nextUnmade = 0
   const holdUnmade = async (beforePlace: number) => {
     for (; (own.unmade[nextUnmade]?.place ?? Infinity) <= beforePlace; nextUnmade++)
@@ -72,7 +73,7 @@ async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<Cov
   return changes
 }
 
-/** The time of a refused row becomes a gap; what was observed there is set aside. */
+/** The time of a refused row becomes a gap; coverage recorded there is set aside. */
 async function hold(feed: Feed, row: unknown, parts: ChangeParts): Promise<CoverageChange[]> {
   const { refused, clock, coverage, persist } = parts
   const { fromMs, toMs } = refused.add(feed, row, clock.now())

@@ -1,6 +1,6 @@
 /**
- * Whether a trade counts for a candle. Venues now and then publish fills of size 0, some with a price of 0 too. Their
- * trade number counts, so that none seems to be missing; nothing else of them does.
+ * Whether a trade counts for a candle. Venues now and then publish fills of size 0, some with a price of 0 too. Only
+ * their trade number counts, so that no number seems to be missing.
  */
 export type TradeVerdict = 'good' | 'empty' | 'bad'
 
@@ -9,13 +9,13 @@ interface Fill {
   readonly size: string
 }
 
-/** Of an aggregate; the count of its candle is the sum of them. */
+/** The trade numbers that an aggregate spans; a candle's trade count is the sum over its aggregates. */
 interface Numbers {
   readonly firstTradeId?: number
   readonly lastTradeId?: number
 }
 
-/** Trades of the venue that one aggregate has at most. */
+/** The most trades that one aggregate of a venue can contain. */
 const MAX_FILLS = 1_000_000
 
 export function checkTrade(trade: Fill & Numbers): TradeVerdict {

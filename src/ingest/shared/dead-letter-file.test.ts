@@ -1,4 +1,4 @@
-/** Unreadable messages can be looked at and counted, and never fill the disk. */
+/** Unreadable messages can be inspected and counted, and never fill the disk. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

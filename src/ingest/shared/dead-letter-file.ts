@@ -1,6 +1,6 @@
 /**
- * Messages that could not be parsed, one JSON line each in a file per venue. Size (the previous file stays as
- * `….old`) and rate are bounded, so that a venue that changes its format overnight fills neither disk nor log.
+ * Messages that could not be parsed, one JSON line each in a file per venue. Size (the previous file is kept as
+ * `….old`) and rate are bounded, so that a venue that changes its format overnight fills neither the disk nor the log.
  * Messages beyond the rate are only counted.
  */
 import type { Clock } from '../../kit/clock.ts'
@@ -10,7 +10,7 @@ import type { LetterFiles } from './letter-files.ts'
 
 const MAX_BYTES = 1024 * 1024
 const PACE_MS = 60_000
-/** Of each venue and reason. */
+/** Per venue and reason. */
 const LINES_PER_PACE = 50
 
 interface Tally {

@@ -13,7 +13,7 @@ const trade = (venueTimeMs: number) =>
     ...{ venueTimeMs, receivedMs: venueTimeMs + 100, id: String(venueTimeMs), price: '1', size: '1' },
   }) as Observation
 
-/** What a dispatch does to its recorder and to coverage, in order. */
+/** Logs what a dispatch does to its recorder and to coverage, in order. */
 function start() {
   const done: string[] = []
   const up = new Set<string>()

@@ -5,7 +5,7 @@ import { feedOf } from './feeds.ts'
 
 const UNLIMITED = Number.POSITIVE_INFINITY
 
-/** A feed and what it records, as text; empty ranges are what the writer ignores. */
+/** A feed that logs its records as text, without the empty ranges, which the writer ignores. */
 function startFeed() {
   const records: string[] = []
   const record = (kind: string) => (_feed: unknown, fromMs: number, toMs: number, reason?: unknown) => {
@@ -48,7 +48,7 @@ test('an open gap leaves out ranges that were lost for another reason', () => {
   feed.fail(10, 'not_observed', UNLIMITED)
   records()
   feed.lost({ fromMs: 20, toMs: 30 })
-  // One that lies within another.
+  // A range that lies within the other one.
   feed.lost({ fromMs: 22, toMs: 25 })
   feed.begin(40)
   assert.deepEqual(records(), ['gap 10 20 not_observed', 'gap 30 40 not_observed'])

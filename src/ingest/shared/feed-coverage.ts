@@ -1,12 +1,12 @@
 /**
- * What was observed of one feed.
+ * The coverage of one feed.
  *
  *   down ──every channel up──▶ covering: each tick records up to the present
  *    ▲                            │
- *    ╰── a channel failed at t ───╯  what was recorded after t is retracted; t … recovery is a gap
+ *    ╰── a channel failed at t ───╯  coverage after t is retracted; t … recovery is a gap
  *
- * A channel begins at a time of our clock, rows have the venue's. Where the venue's clock is ahead, what happened shortly
- * before the subscription has a later time than the beginning: coverage starts that much later.
+ * A channel begins at a time of our clock, but rows carry the venue's time. If the venue's clock is ahead, data from
+ * shortly before the subscription is stamped later than the beginning, so coverage starts that much later.
  *
  * A venue's own answer about the past (`confirmed`) overrides everything received live: it is never retracted, and
  * it closes gaps.
@@ -17,12 +17,12 @@ import type { HistoryRange } from '../../venues/venue.ts'
 import { uncovered } from './uncovered.ts'
 import type { RowWriter } from './write-rows.ts'
 
-/** The newest of them are remembered: a gap that is open reaches back hours, not days. */
+/** Only the newest lost ranges are kept, because an open gap reaches back hours, not days. */
 const MAX_LOST = 1_000
 
 export interface TrackedFeed {
   readonly feed: Feed
-  /** Keys of the channels that feed it. */
+  /** Keys of the channels that provide its data. */
   readonly channels: readonly string[]
 }
 
@@ -32,16 +32,16 @@ export class FeedCoverage implements TrackedFeed {
   private readonly writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>
   private covering = false
   private coveredToMs = 0
-  /** When coverage began, until some of it is recorded. */
+  /** When coverage began; undefined once some of it has been recorded. */
   private beganMs: number | undefined
-  /** Of the gap before it. */
+  /** Reason of the gap that ended when coverage began. */
   private reasonBefore: GapReason | undefined
   private confirmedToMs = 0
   private limitMs = Number.POSITIVE_INFINITY
   private openGap: { fromMs: number; reason: GapReason } | undefined
   /** Ranges that coverage skips when it reaches them, ascending. */
   private doubts: HistoryRange[] = []
-  /** Ranges that were lost for a reason of their own, ascending: a gap around them does not replace it. */
+  /** Ranges that were lost for a different reason, ascending; the open gap around them does not overwrite it. */
   private lostRanges: HistoryRange[] = []
 
   constructor({ feed, channels }: TrackedFeed, writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>) {
@@ -67,7 +67,7 @@ export class FeedCoverage implements TrackedFeed {
     this.openGap = undefined
   }
 
-  /** A failure may be found late, and one that began before a known gap moves the start of that gap. */
+  /** A failure may be found late. If it began before a gap that is already open, the start of that gap moves back. */
   fail(fromMs: number, reason: GapReason, channelLimitMs: number, aheadMs = 0): void {
     const startMs = Math.max(Math.min(fromMs, channelLimitMs), this.confirmedToMs)
     if (this.covering) {
@@ -83,8 +83,8 @@ export class FeedCoverage implements TrackedFeed {
   }
 
   /**
-   * Records as observed what is not in doubt, up to the limits of the feed and of its channels. `aheadMs`: how far the
-   * venue's clock is ahead of ours.
+   * Records time as observed, up to the limits of the feed and its channels and except for ranges in doubt. `aheadMs`:
+   * how far the venue's clock is ahead of ours.
    */
   coverTo(wantedMs: number, channelLimitMs: number, aheadMs = 0): void {
     const toMs = Math.min(wantedMs, this.limitMs, channelLimitMs)
@@ -119,7 +119,10 @@ export class FeedCoverage implements TrackedFeed {
     this.limitMs = toMs
   }
 
-  /** Nothing before this instant is known to be complete: what is not recorded yet begins here, and a gap ends here. */
+  /**
+   * Nothing before this instant is known to be complete: coverage not recorded yet starts here, and the gap before it
+   * is extended up to here.
+   */
   startAt(atMs: number): void {
     if (this.beganMs !== undefined && this.reasonBefore !== undefined)
       this.writer.gap(this.feed, this.beganMs, atMs, this.reasonBefore)
@@ -131,7 +134,7 @@ export class FeedCoverage implements TrackedFeed {
     this.leaveOut(range)
   }
 
-  /** What is known to be missing is not covered later on either. */
+  /** Coverage skips this range when it reaches it, because its data is known to be missing. */
   leaveOut(range: HistoryRange): void {
     if (!this.covering || range.toMs <= this.coveredToMs) return
     this.doubts.push(range)

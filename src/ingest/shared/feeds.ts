@@ -1,4 +1,4 @@
-/** What follows from an exchange's plan: the live channels it listens to and the stored series they feed. */
+/** What follows from an exchange's plan: the live channels to subscribe to and the stored feeds that they provide. */
 import type { Feed, FeedInterval } from '../../core/feed.ts'
 import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
@@ -33,15 +33,15 @@ export function feedOf<D extends Feed['dataset']>(
 
 /** Requested data is published some minutes late; later than this is a fault. */
 export const REQUESTED_LATE_MS = 10 * 60_000
-/** A rate is not settled every hour everywhere: one that is due for longer than this is none. */
+/** Not every venue settles a rate every hour: if a rate is overdue by more than this, there is none. */
 export const FUNDING_LATE_MS = 30 * 60_000
 const REQUESTED = 'asked:'
 
-/** The pseudo channel of data that is requested, not streamed. */
+/** The pseudo channel of data that is requested instead of streamed. */
 export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `${REQUESTED}${topic}:${symbol}`
 export const isRequested = (channel: string): boolean => channel.startsWith(REQUESTED)
 
-/** The channels that a plan listens to for a symbol. */
+/** The channels that a plan subscribes to for a symbol. */
 export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
   const plain = (topic: Topic): Channel => ({ topic, symbol })
   return [
@@ -53,12 +53,12 @@ export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
     ...(plan.hasLiquidations ? [plain('liquidations')] : []),
     ...(plan.hasFunding ? [plain('funding')] : []),
     ...(plan.openInterest === 'streamed' ? [plain('open_interest')] : []),
-    // Whole books only: the quick ones have no more than five levels, and every row has all of them.
+    // Full books only: the fast book messages have at most five levels, and every row must have all levels.
     ...(plan.hasSnapshots ? [plain('book')] : []),
   ]
 }
 
-/** Which stored feeds a symbol has, and what must be up for each to be observed. */
+/** The stored feeds of a symbol, and the channels that must be up for each to be observed. */
 export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFeed[] {
   const { source } = plan
   const key = (topic: Topic, interval?: CandleInterval) =>
@@ -76,7 +76,8 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
   if (plan.hasTicker)
     tracked.push({ feed: feedOf('ticker', source, symbol), channels: [key('best_bid_ask')] })
   if (plan.hasTrades) tracked.push({ feed: feedOf('trades', source, symbol), channels: [key('trades')] })
-  // Any silence of liquidations is normal, so they are up and down with a channel of the same socket that is never quiet.
+  // Liquidations may be silent for any length of time, so their coverage also depends on the minute candles: a channel
+  // of the same socket that is never quiet.
   if (plan.hasLiquidations)
     tracked.push({ feed: feedOf('liquidations', source, symbol), channels: [key('liquidations'), minute] })
   if (plan.hasFunding) tracked.push({ feed: feedOf('funding', source, symbol), channels: [key('funding')] })

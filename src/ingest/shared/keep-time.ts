@@ -1,9 +1,9 @@
 /**
- * Lets a recorder run on its venue's time:
+ * Runs a recorder on its venue's time:
  *
- *   any answer of the venue ──▶ the time is known ──▶ the recorder runs, and the venue is asked again when it was quiet
+ *   any answer of the venue ──▶ the time is known ──▶ the recorder runs; a quiet venue is asked again now and then
  *
- * Before that nothing is recorded: it would have a time that nobody knows.
+ * Nothing is recorded before the time is known, because rows would get a wrong time.
  */
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -12,7 +12,7 @@ import type { VenueClock } from '../../venues/venue-clock.ts'
 import type { Recorder } from './recorder.ts'
 
 const ASK_AGAIN = { baseMs: 1_000, capMs: 15_000 }
-/** Without any other answer of the venue for so long, it is asked. */
+/** If the venue has not answered anything else for this long, it is asked. */
 const ASK_AFTER_MS = 300_000
 const LOOK_EVERY_MS = 30_000
 
@@ -27,7 +27,7 @@ export function keepTime(
 ): Recorder {
   const { time, venue, random, log } = parts
 
-  /** Until the venue has answered anything at all. */
+  /** Asks until the venue has given any answer at all. */
   async function ask(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; !time.isKnown; attempt++) {
       const enough = new AbortController()

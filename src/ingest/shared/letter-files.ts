@@ -1,9 +1,9 @@
 import { appendFile, mkdir, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Where dead letters are kept. */
+/** Where dead letters are stored. */
 export interface LetterFiles {
-  /** Adds lines; a file that would grow beyond the size is moved aside first, as `….old`. */
+  /** Appends lines; a file that would exceed the size is first renamed to `….old`. */
   append(file: string, lines: string, maxBytes: number): Promise<void>
 }
 

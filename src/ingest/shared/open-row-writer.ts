@@ -1,4 +1,4 @@
-/** The row writer of one venue: rows that cannot be stored join its dead letters, counted by reason. */
+/** Opens the row writer of one venue. Rows that cannot be stored become dead letters of the venue. */
 import { feedName } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'

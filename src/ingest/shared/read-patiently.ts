@@ -3,8 +3,8 @@ import type { Clock } from '../../kit/clock.ts'
 const AGAIN_MS = 2_000
 
 /**
- * Reads from the store until that succeeds. For what a run has to know once, at its beginning: a store that is away
- * just then would leave the run without it for good. Throws only when the run ends.
+ * Retries a read from the store until it succeeds. For data that a run needs once, at its start: if the store is away
+ * at that moment, the run would otherwise lack the data until it ends. Throws only when the run ends.
  */
 export async function readPatiently<T>(
   read: () => T | Promise<T>,

@@ -1,5 +1,5 @@
 /**
- * What every recorder does, whatever kind of venue it records: opens the writer of its rows, listens until the signal,
+ * What every recorder does, whatever kind of venue it records: it opens its row writer, listens until the signal,
  * writes the last rows and reports its status. The kind adds its channels, its feeds and the recorders of its symbols.
  */
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
@@ -31,7 +31,7 @@ export interface RecorderOptions {
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
-  /** Left out: what is stored is not examined. */
+  /** If left out, stored data is not audited. */
   readonly audit?: AuditOptions | undefined
 }
 
@@ -48,9 +48,9 @@ interface RecordedKind {
   readonly feeds: readonly TrackedFeed[]
   /** Whether books are sampled. */
   readonly hasSnapshots: boolean
-  /** Makes the recorders of the symbols, before anything is received. */
+  /** Creates the recorders of the symbols, before anything is received. */
   open(run: RecorderRun): Promise<ReadonlyMap<AssetSymbol, LiveRecorder>>
-  /** What goes on beside the live data until the signal of the run; it must not reject. */
+  /** Work beside the live data, until the signal of the run; must not reject. */
   meanwhile?(run: RecorderRun): Promise<void>
   /** Self-checks that only this kind of venue has. */
   audits?(run: RecorderRun): readonly AuditCheck[]
@@ -58,7 +58,7 @@ interface RecordedKind {
   backfill?(): RecorderStatus['backfill']
 }
 
-/** The wanted symbols that the venue has. */
+/** The requested symbols that the venue has. */
 export function recordedSymbols(options: { venue: Venue; symbols?: readonly AssetSymbol[] }): AssetSymbol[] {
   const { symbols = SYMBOLS, venue } = options
   return symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
@@ -153,7 +153,7 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
   return { name, source, run, status }
 }
 
-/** What is polled or requested is observed up to the last answer. */
+/** How far the coverage of a feed may lag: polled or requested data is observed only up to the last answer. */
 function lagOf({ describe }: Venue, channels: readonly string[]): number {
   const live: Readonly<Record<string, { readonly via: string; readonly everyMs?: number } | undefined>> =
     describe.live

@@ -7,7 +7,7 @@ import type { AuditCounts } from '../audit/audit.ts'
 export interface Recorder {
   readonly name: string
   readonly source: Source
-  /** The clock of its data, where that is not the one of the process. */
+  /** The clock of the recorded data, if it is not the clock of the process. */
   readonly clock?: Clock
   /** Records until the signal; rejects on a fault that it cannot recover from. May be called again. */
   run(signal: AbortSignal): Promise<void>
@@ -16,7 +16,7 @@ export interface Recorder {
 
 interface RecordedFeed {
   readonly feed: Feed
-  /** How far its coverage may be behind the present: what is polled is observed up to the last answer. */
+  /** How far the feed's coverage may be behind the present; a polled feed is observed only up to the last answer. */
   readonly lagMs: number
 }
 
@@ -28,19 +28,19 @@ export interface RecorderStatus {
   readonly lastEventMs: number | null
   readonly rowsInserted: number
   readonly waitingRows: number
-  /** Why the store does not take rows; null while it does. */
+  /** Why the store does not accept rows; null while it does. */
   readonly storeFailure: string | null
-  /** Null before it began. */
+  /** Null before the backfill has started. */
   readonly backfill: BackfillProgress | null
   readonly counts: Readonly<Record<string, number>>
   /** What the self-checks examined and found. */
   readonly audits: AuditCounts
-  /** The feeds that it writes. */
+  /** The feeds that the recorder writes. */
   readonly feeds: readonly RecordedFeed[]
 }
 
 export interface BackfillProgress {
-  /** Chunks of time to request, and how many are done; the total is known step by step. */
+  /** Chunks of time to request, and how many of them are done. */
   readonly total: number
   readonly done: number
   readonly failed: number

@@ -1,7 +1,7 @@
 /**
- * Whatever the store refuses, wherever it is in its batch: the rows around it are stored, its own time is a gap
- * while it is missing, no coverage, answer or finality passes over it, and a row that is taken in its place closes it.
- * Rows, faults and their places are drawn from a seed (TAPELINE_SEED); the store is the real one.
+ * Wherever a refused row is in its batch, the rows around it are stored, its time is a gap while it is missing, no
+ * coverage, answer or finality extends over it, and an accepted row in its place closes the gap. Rows, faults and their
+ * places are drawn from a seed (TAPELINE_SEED); the store is the real one.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -30,11 +30,11 @@ type Row = RowInputs[Feed['dataset']]
 
 interface Subject {
   readonly feed: Feed
-  /** How far apart rows are, and how long one is valid. */
+  /** The distance between rows, and how long each is valid. */
   readonly stepMs: number
   readonly spanMs: number
   readonly row: (timeMs: number, index: number) => Row
-  /** Each makes a row that cannot be served. */
+  /** Each turns a row into one that cannot be served. */
   readonly faults: readonly ((row: never) => unknown)[]
 }
 
@@ -115,7 +115,7 @@ const SUBJECTS: readonly Subject[] = [
     faults: [(row: object) => ({ ...row, openInterest: '-10' })],
   },
   {
-    // The next book ends the time of a refused one.
+    // A refused book is valid until the next book.
     ...{ feed: feedOf('snapshots', 'perpdex', 'BTC'), stepMs: 500, spanMs: 500 },
     row: (time) => ({ time, book: { bids: [level('10')], asks: [level('11')] } }),
     faults: [
@@ -154,7 +154,7 @@ for (const subject of SUBJECTS) {
       const tracker = track(feed)
       const firstMs = Math.ceil(START_MS / stepMs) * stepMs
       const good = Array.from({ length: ROWS }, (_, i) => subject.row(firstMs + i * stepMs, i))
-      // The last one is good: a book is valid until the next one.
+      // The last row is always good, because a book is valid until the next one.
       const bad = new Set(Array.from({ length: 1 + random.below(5) }, () => random.below(ROWS - 1)))
       const fault = () => random.pick(subject.faults) as (row: Row) => Row
       const rows = good.map((row, i) => (bad.has(i) ? fault()(row) : row))
@@ -183,7 +183,7 @@ for (const subject of SUBJECTS) {
         const fromMs = firstMs + i * stepMs
         i = Math.min(ROWS, i + count)
         const toMs = firstMs + i * stepMs
-        // Coverage of the live side, or an answer of the venue, in the same flush or a later one.
+        // Either live coverage or an answer of the venue, in the same flush or a later one.
         if (random.below(3) === 0) await writer.flush()
         if (random.below(2) === 0) tracker.coverTo(toMs)
         else tracker.confirm(feed, fromMs, toMs)
@@ -208,7 +208,7 @@ for (const subject of SUBJECTS) {
       const [final] = await store.series.finality([feed])
       assert.ok((final?.before ?? 0) <= (expected[0]?.from ?? 0), 'final beyond a row that may be repaired')
 
-      // The repair: each row as it should be, in any order.
+      // The repair: each row in its correct form, in any order.
       for (const i of random.shuffle([...bad])) {
         writer.put(feed as never, [good[i]] as never)
         if (random.below(2) === 0) await writer.flush()

@@ -2,9 +2,9 @@
  * Listens to one venue: hands its observations to the recorders of the symbols and tracks what was observed.
  *
  *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
- *                           ├── connected, disconnected, stale, damaged ──▶ coverage
+ *                           ├── subscribed, disconnected, stale, damaged ──▶ coverage
  *                           ╰── back-pressure: the next batch waits until the writer has room
- *   every second: open candles written, coverage extended · every half second: books sampled · ended minutes closed
+ *   every second: write open candles, extend coverage · every half second: sample books · close ended minutes
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -31,7 +31,7 @@ interface LiveStatus {
   readonly channels: number
   readonly up: number
   readonly lastEventMs: number | null
-  /** Observations that wait to be dispatched. */
+  /** Observations that have not been dispatched yet. */
   readonly queued: number
   readonly sockets: number
   readonly routes: number
@@ -80,7 +80,7 @@ export function runLive(options: {
     }
   }
 
-  /** Everything up to here has been received; less while the queue is not empty. */
+  /** Everything up to this instant has been received. It lies further back while the queue is not empty. */
   const receivedTo = (readMs: number) =>
     session.stats().queued > 0 ? Math.min(dispatch.processedMs, readMs) : readMs
 

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * A number that distinguishes rows of one instant, the same in every recording: the venue's own number where it is
- * one, else a checksum of the venue's identity.
+ * A number that distinguishes rows of the same instant and is the same in every recording: the venue's identity if that
+ * is a number, otherwise a checksum of it.
  */
 export function sequenceOf(identity: string): number {
   const own = /^\d{1,15}$/.test(identity) ? Number(identity) : Number.NaN

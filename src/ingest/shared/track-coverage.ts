@@ -1,6 +1,6 @@
 /**
- * What was observed, per stored feed, recorded as it happens. A feed is observed while all its channels are up; the
- * states of a feed are in feed-coverage.ts.
+ * Tracks what is observed of each stored feed and records it as it happens. A feed is observed while all its channels
+ * are up; feed-coverage.ts describes the states of a feed.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import { type CoverageStore, type GapReason, gap, gapUnlessKnown } from '../../store/coverage.ts'
@@ -37,7 +37,7 @@ export function createCoverageTracker(options: {
       for (const each of ofChannel(channel))
         if (!each.isCovering && each.channels.every((key) => upChannels.has(key))) each.begin(atMs)
     },
-    /** Nothing of the channel was received from this instant on. */
+    /** Nothing of the channel has been received since this instant. */
     failed(channel: string, fromMs: number, reason: GapReason) {
       upChannels.delete(channel)
       for (const each of ofChannel(channel)) {
@@ -62,10 +62,10 @@ export function createCoverageTracker(options: {
       writer.observed(feed, fromMs, toMs, true)
       byName.get(feedName(feed))?.confirmed(toMs)
     },
-    /** The venue does not provide this range. */
+    /** Records a gap; time that was observed stays observed. */
     missing: (feed: Feed, fromMs: number, toMs: number, reason: GapReason) =>
       writer.gap(feed, fromMs, toMs, reason),
-    /** As `missing`, for what is neither observed nor a known gap. */
+    /** Like `missing`, but only for time that is neither observed nor already a recorded gap. */
     unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason) {
       writer.change(async () => {
         const { gaps: known } = await coverage.read([feed], fromMs, toMs)
@@ -85,7 +85,7 @@ export function createCoverageTracker(options: {
       writer.gap(feed, fromMs, toMs, reason)
       byName.get(feedName(feed))?.lost({ fromMs, toMs })
     },
-    /** As `lost`, where a gap that is known already keeps its reason. */
+    /** Like `lost`, but a gap that is already recorded keeps its reason. */
     unproven(feed: Feed, fromMs: number, toMs: number) {
       if (toMs <= fromMs) return
       gaps += 1
@@ -93,15 +93,21 @@ export function createCoverageTracker(options: {
       writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
       byName.get(feedName(feed))?.leaveOut({ fromMs, toMs })
     },
-    /** Up to where a feed counts as observed; where its channels were down, from where on it will. */
+    /**
+     * The instant up to which a feed counts as observed; just after its channels came up, the instant from which it
+     * will.
+     */
     coveredTo: (feed: Feed) => byName.get(feedName(feed))?.coveredTo ?? 0,
     /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
     limit: (feed: Feed, toMs: number) => byName.get(feedName(feed))?.limit(toMs),
-    /** Nothing of a feed before this instant is known to be complete, though its channels were up: coverage begins here. */
+    /**
+     * Nothing of a feed before this instant is known to be complete, although its channels were up: coverage begins
+     * here.
+     */
     startAt: (feed: Feed, atMs: number) => byName.get(feedName(feed))?.startAt(atMs),
-    /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
+    /** Like `limit`, for all feeds of a channel: a polled channel is observed up to its last answer. */
     limitChannel: (channel: string, toMs: number) => void channelLimits.set(channel, toMs),
-    /** Everything of a channel in a range may be incomplete; what a venue confirmed stays. */
+    /** Data of a channel in this range may be incomplete; what the venue has confirmed stays observed. */
     doubt(channel: string, fromMs: number, toMs: number) {
       for (const each of ofChannel(channel)) if (each.doubt({ fromMs, toMs })) gaps += 1
     },

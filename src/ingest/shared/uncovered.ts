@@ -1,6 +1,6 @@
 import type { HistoryRange } from '../../venues/venue.ts'
 
-/** What of a range lies in none of the ascending ranges. */
+/** The parts of a range that lie in none of the ascending ranges. */
 export function uncovered(range: HistoryRange, covered: readonly HistoryRange[]): HistoryRange[] {
   const rests: HistoryRange[] = []
   let atMs = range.fromMs

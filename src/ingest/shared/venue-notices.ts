@@ -1,4 +1,4 @@
-/** Notices of venues for the operator. They can change while recording, for example when a key is rejected. */
+/** Notices of venues for the operator. They can change during recording, for example when a key is rejected. */
 import type { Logger } from '../../kit/log.ts'
 import type { Venue } from '../../venues/venue.ts'
 
@@ -7,7 +7,7 @@ export function createVenueNotices(log: Pick<Logger, 'warn'>) {
   const logged = new Map<string, readonly string[]>()
   return {
     add: (venue: Pick<Venue, 'describe' | 'notices'>) => void venues.set(venue.describe.source, venue),
-    /** The notices of a source as one text, null where there are none. A line that is new is logged once. */
+    /** The notices of a source as one text, or null if it has no notices. A new line is logged once. */
     of(source: string): string | null {
       const notices = venues.get(source)?.notices ?? []
       const before = logged.get(source) ?? []

@@ -24,7 +24,7 @@ function trade(channel: Channel, atMs: number): AggregateTradeObservation {
   }
 }
 
-/** The watch on a manual clock, at a venue that answers as the test wants. */
+/** The watch on a manual clock, with a venue whose answers the test chooses. */
 function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
   const clock = manualClock(START_MS)
   const stop = new AbortController()
@@ -71,7 +71,7 @@ test('over hours of reported silence a quiet channel is requested by one loop, a
   const HOURS = 6
   for (let minute = 0; minute < HOURS * 60; minute++) {
     for (let second = 0; second < 60; second++) {
-      // As the feed does when a socket is renewed, or comes back: it reports the same silence again.
+      // A feed reports the same silence again when its socket is renewed or comes back.
       for (const channel of CHANNELS) if (random() < 0.2) stale(channel)
       await pass(1_000)
       assert.ok(clock.sleepers <= CHANNELS.length, `${clock.sleepers} timers`)
@@ -82,7 +82,7 @@ test('over hours of reported silence a quiet channel is requested by one loop, a
   const perMinute = Array.from({ length: HOURS * 60 }, () => 0)
   for (const { atMs } of asked) {
     const minute = Math.floor((atMs - START_MS) / MINUTE_MS)
-    // The very last instant begins a minute that was not waited for.
+    // A request at the very last instant belongs to a minute that was not simulated.
     if (minute < perMinute.length) perMinute[minute] = (perMinute[minute] ?? 0) + 1
   }
   assert.ok((perMinute[0] ?? 0) <= 4 * CHANNELS.length, `${perMinute[0]} in the first minute`)
@@ -182,7 +182,7 @@ test('quotes that have sent nothing since they were subscribed are not trusted e
     ...{ venueTimeMs: START_MS - MINUTE_MS, receivedMs: START_MS - MINUTE_MS },
     ...{ bid: ['1', '1'], ask: ['2', '1'] },
   }
-  // The first never sent a quote, the second none since its socket was lost; the third is not subscribed.
+  // The first never sent a quote, the second has sent none since its socket was lost, the third is not subscribed.
   watch.receive('best_bid_ask:ETH', old)
   watch.up('best_bid_ask:BTC', START_MS + 300)
   watch.up('best_bid_ask:ETH', START_MS + 400)

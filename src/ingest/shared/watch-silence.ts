@@ -7,14 +7,15 @@
  *                 │    ╰────────▶ it knows less than was received ──▶ no verdict
  *                 ╰── after a growing pause, until data arrives ──╯
  *
- * Of quotes and books nothing can be requested afterwards: where data comes before the first verdict, their silence was a
- * fault. Of all others the venue's own answers prove that nothing is missing.
+ * Quotes and books cannot be requested afterwards, so if data arrives before the first verdict, their silence counts as
+ * a fault. For all other topics, the venue's own answers prove that nothing is missing.
  *
- * Quotes may be silent for long in a thin market, but where another channel of the symbol failed and they have been silent
- * since, or since they were subscribed, the witness is requested for them at once.
+ * Quotes may be silent for a long time in a thin market. But if another channel of the symbol failed, and the quotes
+ * have been silent since the same time or since they were subscribed, the witness is requested for them at once.
  *
- * A channel is watched by one loop at most, however often its silence is reported, so the requests per minute are
- * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
+ * A channel is watched by at most one loop, however often its silence is reported, so the requests per minute are
+ * bounded by the number of channels. Only data of the channel, or the answer to a poll of it, ends the loop and resets
+ * the pauses.
  */
 import type { Source } from '../../core/source.ts'
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
@@ -29,9 +30,9 @@ import { isOutdated, knowsMore } from '../../venues/witness.ts'
 const SLACK_MS = 5_000
 const ASK_WITHIN_MS = 20_000
 const ONLY_STREAMED: readonly Topic[] = ['best_bid_ask', 'book']
-/** Channels that end within this time of each other end for the same reason. */
+/** Channels that fall silent within this time of each other do so for the same reason. */
 const SAME_TIME_MS = 2_000
-/** A fault that begins in a quiet channel is found within the longest pause. */
+/** A fault that begins while a channel is quiet is found within the longest pause. */
 export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
 /** If one new socket did not help, many will not either. */
 export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
@@ -42,9 +43,9 @@ interface ChannelState {
   last: DataObservation | undefined
   /** When the channel last came up. */
   upMs: number | undefined
-  /** Ends the loop that watches the silence; undefined while there is none. */
+  /** Ends the loop that watches the silence; undefined while no loop is running. */
   watch: AbortController | undefined
-  /** Of a silence without a verdict. */
+  /** A silence of quotes or books that has no verdict yet. */
   unjudged: { readonly channel: Channel; readonly sinceMs: number } | undefined
 }
 
@@ -115,7 +116,7 @@ export function watchSilence(options: {
     )
     try {
       const witness = await options.venue.witness(channel, { signal: AbortSignal.any([watch, late.signal]) })
-      // There is no witness for this channel: the silence is all we know.
+      // There is no witness for this channel, so the silence is all we know.
       if (witness === undefined) return 'not_observed'
       if (isOutdated(witness, last)) return 'unknown'
       return knowsMore(witness, last, SLACK_MS) ? 'not_observed' : 'quiet'
@@ -132,7 +133,7 @@ export function watchSilence(options: {
     const state = states.get(channelKey(quotes))
     if (state === undefined) return
     const { last, upMs } = state
-    // It never came up: nothing of it is claimed.
+    // The channel never came up, so none of its time counts as observed.
     if (upMs === undefined) return
     const hasSpoken = last !== undefined && last.receivedMs >= upMs
     if (hasSpoken && Math.abs(last.receivedMs - sinceMs) > SAME_TIME_MS) return
@@ -189,7 +190,10 @@ export function watchSilence(options: {
     /** The last data of the channel. */
     last: (key: string): DataObservation | undefined => states.get(key)?.last,
     stale,
-    /** `watched`: channels that are silent now. `loops`: what watches them, counted by themselves. */
+    /**
+     * `watched`: channels that are silent now. `loops`: running watch loops, counted separately so that a leak would
+     * show.
+     */
     stats: () => ({ ...counts }),
   }
 }

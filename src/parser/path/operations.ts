@@ -1,5 +1,5 @@
 /**
- * Instructions that take values and give at most one. Those that branches are usually built from are computed; of all
+ * Instructions that take values and return at most one. Those that branches usually depend on are computed; for all
  * others only the number of values is known.
  */
 import { MAX_BYTES, numberOf, numberValue, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
@@ -47,7 +47,7 @@ const OPERATIONS = new Map<number, Operation>([
   [0x93, binary((a, b) => a + b)],
   [0x94, binary((a, b) => a - b)],
   [0x95, binary((a, b) => a * b)],
-  // By zero: such a script is not valid.
+  // A script that divides by zero is not valid, so the result does not matter.
   [0x96, binary((a, b) => (b === 0n ? 0n : a / b))],
   [0x97, binary((a, b) => (b === 0n ? 0n : a % b))],
   [0x9a, { takes: 2, gives: 1, compute: both }],
@@ -67,7 +67,7 @@ const OPERATIONS = new Map<number, Operation>([
   ...each([0xa7, 0xda], opaque(2)),
   // Lock time and sequence.
   ...each([0xb0, 0xb1], opaque(1, 0)),
-  // What a script reads of its transaction beside transaction-reads.ts.
+  // What a script reads of its transaction, except for the parts in transaction-reads.ts.
   ...each([0xb2, 0xb5, 0xb6, 0xb7, 0xc4], opaque(0)),
   ...each([0xba, 0xbb, 0xbd, 0xbf, 0xc0, 0xc1, 0xc3, 0xc5, 0xc7], opaque(1)),
   ...each([0xcb, 0xd2, 0xd4, 0xd5, 0xd6], opaque(1)),
@@ -75,12 +75,12 @@ const OPERATIONS = new Map<number, Operation>([
   ...each([0xc6, 0xc8], opaque(3)),
   [0xcd, { takes: 2, gives: 1, compute: numberOfLength }],
   [0xce, unary((a) => a)],
-  // A signature over any message: it says nothing about the transaction.
+  // A signature over an arbitrary message says nothing about the transaction.
   ...each([0xd7, 0xd8], opaque(3)),
 ])
 const SIZE = 0x82
 
-/** False: the instruction is not known, or too little is on the stack. */
+/** Returns false if the instruction is unknown or the stack holds too few values. */
 export function runOperation(op: number, stack: Value[]): boolean {
   if (op === SIZE) {
     const top = stack.at(-1)
@@ -113,7 +113,7 @@ function part([value, start, end]: readonly Value[]): Value {
   return { bytes: value.bytes.subarray(Number(from), Number(to)) }
 }
 
-/** Written with that many bytes; the sign moves to the last one. */
+/** The number in exactly that many bytes; the sign bit moves to the last byte. */
 function numberOfLength([value = UNKNOWN, size = UNKNOWN]: readonly Value[]): Value {
   const [number, length] = [numberOf(value), numberOf(size)]
   if (number === undefined || length === undefined || length < 0n || length > 8n) return UNKNOWN
@@ -131,7 +131,7 @@ function equal([a, b]: readonly Value[]): Value {
   return a.bytes.length > MAX_BYTES ? UNKNOWN : truthValue(Buffer.compare(a.bytes, b.bytes) === 0)
 }
 
-/** True only if both are: what one of them demands is demanded. */
+/** True only if both are true, so the checks that either one requires are required. */
 function both([a = UNKNOWN, b = UNKNOWN]: readonly Value[]): Value {
   const truths = [truthOf(a), truthOf(b)]
   if (truths.includes(false)) return truthValue(false)

@@ -1,6 +1,7 @@
 /**
- * What paths show, against scripts that really run: programs are drawn, signed and verified by the sandbox node's engine,
- * which shares no code with the parser. A claim is true when the spend fails without the signatures that it names.
+ * Compares what paths show with scripts that really run: random programs are signed and verified by the sandbox node's
+ * engine, which shares no code with the parser. A claim is true if the spend fails without the signatures that it
+ * names.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +22,7 @@ const PROGRAMS = process.env.TAPELINE_SOAK ? 2_000 : 25
 const KEYS = [1, 2, 3].map((n) => signingKey(n.toString(16).padStart(64, '0')))
 const [FIRST, SECOND] = KEYS.map(({ publicKey }) => publicKey)
 
-/** What a spend brings: bytes, or the signature of one of the keys. */
+/** An argument of a spend: bytes, or the signature of one of the keys. */
 type Argument = { readonly hex: string } | { readonly signer: number }
 
 function scriptOf(program: string): string {
@@ -29,7 +30,7 @@ function scriptOf(program: string): string {
   return `0000aa20${hash}87`
 }
 
-/** `spoiled`: whose signatures are replaced by others of the same form. */
+/** `spoiled` lists the signers whose signatures are replaced by invalid ones of the same form. */
 function spend(program: string, given: readonly Argument[], spoiled: readonly number[] = []) {
   const output = { value: 1_000n, scriptPublicKey: `000020${FIRST}ac`, covenant: null }
   const input = {
@@ -97,7 +98,7 @@ const NO: Argument = { hex: '' }
 const CHECK_FIRST = `20${FIRST}ac`
 const CHECK_SECOND = `20${SECOND}ac`
 const EITHER = `63${CHECK_FIRST}67${CHECK_SECOND}68`
-/** Anybody may spend it who pays the first output more than it had. */
+/** Anyone who pays the first output more than it had may spend it. */
 const OWNER_OR_RAISE = `63${CHECK_FIRST}6700c2b9bea068`
 
 const cases: [
@@ -129,7 +130,7 @@ const cases: [
   ['a part of joined bytes decides', `02aabb01cc7e52537f01cc87${EITHER}`, [SIGNED], true, [FIRST]],
   ['a number of some length decides', `018154cd040100008087${EITHER}`, [SIGNED], true, [FIRST]],
   ['a quotient decides', `575396529c${EITHER}`, [SIGNED], true, [FIRST]],
-  // What comes after the first unknown branch is not shown, what was demanded before is.
+  // Nothing is shown after the first unknown branch, but the signatures required before it are.
   ['an amount decides, then a key', `00be02881387${EITHER}`, [SIGNED], true, [FIRST]],
   ['a time decides, then a key', `00c0519c${EITHER}`, [SIGNED], null, []],
   ['a key, then a time decides', `20${FIRST}ad00c0519c63516700 68`.replace(' ', ''), [SIGNED], true, [FIRST]],
@@ -150,7 +151,7 @@ test('a program that anybody may use shows no signature, and the input says so',
   verifyScripts(transaction, [spent])
   const parsed = parseTransaction(transaction, { network: 'mainnet', spent: [spent], txId: 'cd'.repeat(32) })
   assert.equal(parsed.inputs[0]?.signed, false)
-  // Unknown as long as the spent output is.
+  // Unknown as long as the spent output is unknown.
   assert.equal(parseTransaction(transaction, { network: 'mainnet' }).inputs[0]?.signed, null)
 })
 
@@ -168,7 +169,7 @@ test('what is paid to a key is signed by it, ECDSA too', () => {
   assert.equal(inputs[0]?.signed, null)
 })
 
-/** A drawn program that is true with what is brought for it; arguments in the order in which it takes them. */
+/** A random program that evaluates to true with its arguments, which are listed in the order in which it takes them. */
 function draw(random: Random, depth: number): { program: string; takes: Argument[] } {
   const key = random.below(KEYS.length)
   const check = `20${KEYS[key]?.publicKey ?? ''}`

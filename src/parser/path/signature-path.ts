@@ -1,10 +1,10 @@
 /**
- * Which keys an input shows to have signed. A program is followed with the arguments that the spend brings, branch by
- * branch. A check of signatures is not computed: a transaction is valid only if its scripts end with true, so a check
- * has succeeded where the path demands it (VERIFY, or the value that remains at the end).
+ * Which keys an input shows to have signed. The program is followed branch by branch, with the arguments that the spend
+ * supplies. Signature checks are not computed: a transaction is valid only if its scripts end with true, so a check
+ * must have succeeded if the path requires it (through VERIFY, or as the value that remains at the end).
  *
- * What a branch depends on and is not known here (much of what a script reads of its transaction) ends the path: what
- * was demanded up to there is shown, the rest is not. Nothing is guessed.
+ * The path ends at a branch whose condition is unknown here, such as much of what a script reads of its transaction.
+ * Signatures required up to that point are shown, later ones are not. Nothing is guessed.
  */
 import { hexOfBytes } from '../../core/chain/hex.ts'
 import { OP } from '../opcodes.ts'
@@ -15,9 +15,9 @@ import { type PathPlace, readTransactionPart } from './transaction-reads.ts'
 import { numberOf, type SignatureCheck, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
 
 export interface SignaturePath {
-  /** True: a key to which the program commits has signed. False: the path demands no signature. Null: not shown. */
+  /** True: a key to which the program commits has signed. False: the path requires no signature. Null: not shown. */
   readonly signed: boolean | null
-  /** All keys that certainly have, those that the program was given or has read included, hex. */
+  /** All keys that certainly have signed, in hex, including keys that were passed to the program or read by it. */
   readonly keys: ReadonlySet<string>
 }
 
@@ -48,7 +48,7 @@ export function signaturePath(
 class Path {
   readonly #stack: Value[]
   readonly #alternative: Value[] = []
-  /** Open branches: whether they are executed; null for one inside of a branch that is not. */
+  /** Whether each open branch is executed; null for a branch inside one that is not executed. */
   readonly #branches: (boolean | null)[] = []
   readonly #place: PathPlace
   readonly #demanded: SignatureCheck[] = []
@@ -59,7 +59,7 @@ class Path {
     this.#place = place
   }
 
-  /** False: from here on the path is not known. */
+  /** Returns false if the path is unknown from here on. */
   step(op: number, pushed: Uint8Array | undefined): boolean {
     if (op === OP.ELSE || op === OP.ENDIF) return this.#leave(op)
     const branch = this.#branches.at(-1)
@@ -84,7 +84,7 @@ class Path {
       this.#branches.push(null)
       return true
     }
-    // A check that decides on a branch has no value here: it would have to be computed.
+    // A check that decides a branch has no known value, because it is not computed.
     const truth = truthOf(this.#stack.pop() ?? UNKNOWN)
     if (truth === undefined) return false
     this.#branches.push(truth === (op === OP.IF))
@@ -140,7 +140,7 @@ class Path {
     return true
   }
 
-  /** On the stack: signatures, their number, keys, their number. */
+  /** The stack holds signatures, their number, keys, and their number. */
   #checkSignatures(): boolean {
     const keys = this.#takeGroup()
     const signatures = keys === undefined ? undefined : this.#takeGroup()
@@ -165,7 +165,8 @@ class Path {
       checks: [
         {
           keys: signatures.length === keys.length ? known.map(hexOfBytes) : [],
-          // Keys that the spender brings can be anybody's: where they suffice, no other need have signed.
+          // Keys supplied by the spender can be anybody's. If they suffice, none of the program's keys need have
+          // signed.
           isOwn: keys.length - own.length < signatures.length,
         },
       ],

@@ -1,4 +1,4 @@
-/** Instructions that only move values. */
+/** Instructions that only move values on the stack. */
 import { numberOf, numberValue, truthOf, type Value } from './values.ts'
 
 /** How many of the topmost values are taken, and which of them are put back, counted from the lowest. */
@@ -25,7 +25,7 @@ const DEPTH = 0x74
 const PICK = 0x79
 const ROLL = 0x7a
 
-/** Undefined: the instruction does something else. False: what it does is not known. */
+/** Returns undefined if the instruction does something else, and false if its effect is unknown. */
 export function moveValues(op: number, stack: Value[], alternative: Value[]): boolean | undefined {
   const move = MOVES[op]
   if (move !== undefined) {

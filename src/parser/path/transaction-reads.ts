@@ -7,9 +7,9 @@ import { MAX_BYTES, numberOf, numberValue, UNKNOWN, type Value } from './values.
 export interface PathPlace {
   readonly input: number
   readonly transaction: Pick<Transaction, 'inputs' | 'outputs'>
-  /** By input; null or missing: not known. */
+  /** By input; null or missing if unknown. */
   readonly spent: readonly (SpentOutput | null)[]
-  /** Inputs by the covenant whose outputs they spend; undefined where not all spent outputs are known. */
+  /** Inputs grouped by the covenant whose outputs they spend; undefined unless all spent outputs are known. */
   readonly covenants: ReadonlyMap<string, readonly number[]> | undefined
 }
 
@@ -44,7 +44,9 @@ const READS = new Map<number, readonly [takes: number, read: Read]>([
   [0xd1, [2, ([id, place], all) => number(at(inputsOf(id, all) ?? [], place))]],
 ])
 
-/** Undefined: the instruction reads nothing that is known here. False: too little is on the stack. */
+/**
+ * Returns undefined if the instruction reads nothing that is known here, and false if the stack holds too few values.
+ */
 export function readTransactionPart(op: number, stack: Value[], place: PathPlace): boolean | undefined {
   const found = READS.get(op)
   if (found === undefined) return undefined
@@ -80,7 +82,7 @@ function signatureScriptPart([index, start, end]: readonly Value[], { transactio
   return { bytes: bytesOfHex(script.slice(Number(from) * 2, Number(to) * 2)) }
 }
 
-/** An output without one counts as that of zeros: not followed. */
+/** The engine reads zeros for an output without a covenant; that case is treated as unknown here. */
 function covenantOf([index]: readonly Value[], { spent }: PathPlace): Value {
   const id = at(spent, index)?.covenantId
   return id ? { bytes: bytesOfHex(id) } : UNKNOWN

@@ -1,24 +1,28 @@
-/** Values on a script's stack, as far as they are known, and the script's numbers: little endian with a sign bit. */
+/** Values on a script's stack, as far as they are known, and script numbers: little-endian with a sign bit. */
 
-/** A check of signatures. */
+/** One signature check of a program. */
 export interface SignatureCheck {
-  /** Keys that must have signed the transaction for it to succeed, hex; empty where it can be one or another. */
+  /**
+   * Keys, in hex, that must have signed the transaction for the check to succeed; empty if it can be any of several.
+   */
   readonly keys: readonly string[]
-  /** One of those that must have is a key to which the program commits. */
+  /** At least one key that must have signed is a key to which the program commits. */
   readonly isOwn: boolean
 }
 
 export interface Value {
-  /** Undefined: not known. */
+  /** Undefined if unknown. */
   readonly bytes?: Uint8Array | undefined
-  /** Pushed by the program itself: the address commits to it. What the spender brings may be anything. */
+  /** Pushed by the program itself, so the address commits to it. Values supplied by the spender may be anything. */
   readonly isFixed?: boolean
   /** The value is true only if these checks have succeeded. */
   readonly checks?: readonly SignatureCheck[]
 }
 
 export const UNKNOWN: Value = {}
-/** Longer values are not looked at: whatever strangers write, an instruction costs a few microseconds at most. */
+/**
+ * Longer values are not computed, so that an instruction costs at most a few microseconds, whatever strangers write.
+ */
 export const MAX_BYTES = 1_000
 const MAX_NUMBER_BYTES = 8
 const MAX_CONDITION_BYTES = 80
@@ -42,7 +46,7 @@ export function numberValue(number: bigint): Value {
   return { bytes: Uint8Array.from(bytes) }
 }
 
-/** Every value but zero, in whatever length and sign it is written. Undefined: not known. */
+/** Every value except zero, in any length and with either sign, is true. Undefined if unknown. */
 export function truthOf({ bytes }: Value): boolean | undefined {
   if (bytes === undefined || bytes.length > MAX_CONDITION_BYTES) return undefined
   return bytes.some((byte, index) => byte !== 0 && !(byte === 0x80 && index === bytes.length - 1))

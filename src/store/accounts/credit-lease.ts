@@ -1,12 +1,12 @@
 /** How the free credits of a budget are shared among the processes that spend them. */
 import type { CreditLeaseGrant, CreditLeaseRequest } from '../accounts.ts'
 
-/** A lease that is not renewed ends after this time, so that a dead process gives its credits back. */
+/** A lease that is not renewed expires after this time, so that the credits of a dead process become free again. */
 export const CREDIT_LEASE_MS = 3_000
 /** A process that waits for credits repeats its request within this time. */
 export const CREDIT_WAIT_MS = 2_000
 
-/** A budget as a process finds it: what is used, and what other processes hold or wait for. */
+/** The state of a budget for one process: what is used, and what other processes hold or wait for. */
 export interface BudgetUse {
   readonly limit: number
   readonly used: number
@@ -24,9 +24,9 @@ export function leaseCredits(request: CreditLeaseRequest, use: BudgetUse): Credi
 }
 
 /**
- * A sole process takes everything. Several take half of what is free, so that all continue without a round trip per
- * request. Where another one waits, only a small part is taken, and at least what a waiting charge needs, all or nothing:
- * two processes that each hold a part that is too small would refuse what the budget could pay.
+ * A single process takes everything. Several take half of what is free, so that all continue without a round trip per
+ * request. While another process waits, a lease takes only a small part: at least what a waiting charge needs, or
+ * nothing. Two processes that each hold too little would refuse charges that the budget could pay.
  */
 function shareOf(available: number, need: number, use: BudgetUse): number {
   if (available < need) return 0
@@ -34,5 +34,5 @@ function shareOf(available: number, need: number, use: BudgetUse): number {
   return use.hasOtherHolders ? Math.max(need, Math.floor(available / 2)) : available
 }
 
-/** The charges that a round trip pays for while processes wait for each other's credits are a tenth of what is left. */
+/** Share of the free credits that a lease takes while another process waits. */
 const WANTED_SHARE = 0.1

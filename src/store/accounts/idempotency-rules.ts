@@ -1,8 +1,8 @@
 /**
- * What a request with an idempotency key gets.
+ * The states of an idempotency key, and what a request with it gets.
  *
- * free ──claim──▶ in progress ──finish──▶ done ──expiry──▶ free
- *                     └──release, or the claim's own time runs out (its process died)──▶ free
+ *  free ──claim──▶ in progress ──finish──▶ done ──expiry──▶ free
+ *                      └──released, or the claim expired because its process died──▶ free
  */
 import type { IdempotencyClaim, StoredReply } from '../accounts.ts'
 
@@ -14,7 +14,7 @@ export interface IdempotencyEntry {
   readonly reply: string | null
 }
 
-/** Undefined: the key may be claimed. */
+/** Undefined when the key may be claimed. */
 export function claimOf(
   entry: IdempotencyEntry,
   bodyHash: string,
@@ -28,7 +28,7 @@ export function claimOf(
   return { state: 'done', reply: JSON.parse(entry.reply) as StoredReply }
 }
 
-/** A reply that fits what the account may store; otherwise only that there was one, which counts as nothing. */
+/** The reply if it fits into the account's quota; otherwise only the fact that there was one, which takes no quota. */
 export function storedForm(
   reply: StoredReply,
   { usedBytes, maxBytes }: { usedBytes: number; maxBytes: number },

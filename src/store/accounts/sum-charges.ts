@@ -1,10 +1,10 @@
-/** Sums of a batch of entries: its rows of usage and its budgets are fewer. */
+/** Sums the entries of a batch by usage row and by budget, so that fewer rows have to be written. */
 import { DAY_MS } from '../../core/time.ts'
 import type { BudgetSpec, LedgerEntry, UsagePlace } from '../accounts.ts'
 
 /** Charges of one key for one endpoint on one day. */
 interface UsageSum {
-  /** The first of them. */
+  /** The first of the summed entries. */
   readonly entry: LedgerEntry
   requests: number
   credits: number
@@ -49,12 +49,15 @@ export function usageDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10)
 }
 
-/** As it is stored: a charge is a line, its id and its credits. */
+/** The stored form: one line per charge, with its id and credits. */
 export function chargesText({ charges }: LedgerEntry): string {
   return charges.map(({ id, credits }) => `${id} ${credits}`).join('\n')
 }
 
-/** Where rows end, exclusive: at that one, or behind the last day, whose every row is below its name and a space. */
+/**
+ * The exclusive end of the rows: the given place, or the end of the last day. Every row of a day sorts before the day
+ * followed by a space.
+ */
 export function usageEnd(toMs: number, before: UsagePlace | undefined): string[] {
   if (before === undefined) return [`${usageDay(toMs)} `, '', '', '']
   return [before.day, before.environment, before.endpoint, before.keyId]

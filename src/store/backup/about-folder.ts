@@ -1,4 +1,4 @@
-/** What a folder of backups says about itself. */
+/** The file that marks a folder as one of backups and names their format and kind. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,15 +9,15 @@ import type { LockBackups } from './ports.ts'
 
 const ABOUT = 'tapeline-backups.json'
 const MAX_ABOUT_BYTES = 65_536
-/** The beginning of the names of its lock. */
+/** The names of the lock's files start with this. */
 export const BACKUP_LOCK = 'backup'
-/** What an empty folder may have: its lock, what file systems create, and an archive that was set up before. */
+/** What a folder counted as empty may contain: the lock, `lost+found`, and a WAL archive set up beforehand. */
 const NOTHING = new Set([`${BACKUP_LOCK}.lock`, `${BACKUP_LOCK}.json`, 'lost+found', 'wal'])
 
-/** Files of the embedded engine in chunks, or what PostgreSQL's own tools write. */
+/** Chunked files of the embedded engine, or the output of PostgreSQL's own tools. */
 export type BackupKind = 'files' | 'postgres'
 
-/** Creates it where it is missing; the function ends the lock. One backup at a time. */
+/** Creates the folder if it is missing and locks it for one backup; the returned function unlocks it. */
 export async function claimFolder(path: string, kind: BackupKind, lock: LockBackups): Promise<() => void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
   const isNew = !existsSync(join(path, ABOUT))
@@ -52,7 +52,7 @@ async function readAbout(file: string) {
   return JSON.parse(await readFile(file, 'utf8')) as { format?: unknown; of?: unknown; kind?: unknown } | null
 }
 
-/** Atomically, and on the disk when it returns. */
+/** Replaces the file atomically; it is on disk when this returns. */
 export async function writeWhole(file: string, text: string, folder: string): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
   await rename(`${file}.new`, file)

@@ -1,4 +1,4 @@
-/** A folder of backups: what it is, its manifests, and what killed backups left in it. */
+/** A folder of backups: its manifests and chunks, and the removal of what killed backups left behind. */
 import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackupRefusedError } from '../backups.ts'
@@ -10,18 +10,18 @@ import type { LockBackups } from './ports.ts'
 export interface BackupFolder {
   readonly path: string
   readonly chunks: ReturnType<typeof openChunks>
-  /** For files of a backup that runs. */
+  /** Holds the files of a running backup. */
   readonly work: string
-  /** Oldest first. BackupRefusedError names one that cannot be read. */
+  /** Oldest first. Throws BackupRefusedError naming the manifest that cannot be read. */
   manifests(): Promise<Manifest[]>
-  /** From here on the backup is there. */
+  /** The backup exists once its manifest is added. */
   add(manifest: Manifest): Promise<void>
   remove(manifest: Manifest): Promise<void>
   freeBytes(): Promise<number>
   close(): Promise<void>
 }
 
-/** To write to it: created where it is missing. One backup at a time. */
+/** Opens the folder for writing and creates it if it is missing. Only one backup runs at a time. */
 export async function openBackupFolder(path: string, lock: LockBackups): Promise<BackupFolder> {
   const release = await claimFolder(path, 'files', lock)
   try {
@@ -37,12 +37,12 @@ export async function openBackupFolder(path: string, lock: LockBackups): Promise
   }
 }
 
-/** A manifest whose backup was killed while it was written. */
+/** Removes manifests of backups that were killed while the manifest was being written. */
 async function removeUnfinished(manifests: string): Promise<void> {
   for (const name of await readdir(manifests)) if (name.endsWith('.new')) await rm(join(manifests, name))
 }
 
-/** To read from it; it may be a copy on a read-only disk. */
+/** Opens the folder for reading; it may be a copy on a read-only disk. */
 export function readBackupFolder(path: string): Omit<BackupFolder, 'add' | 'remove'> {
   return folderOf(path, () => {})
 }

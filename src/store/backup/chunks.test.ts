@@ -13,7 +13,7 @@ test('a chunk that is far too long, packed or unpacked, is damaged and not read 
   const hash = 'ab'.repeat(32)
   mkdirSync(join(folder, 'ab'))
   const file = join(folder, 'ab', `${hash}.zst`)
-  // Zeros that take no room on the disk; more than one read can return.
+  // A sparse file, larger than a single read can return.
   writeFileSync(file, '')
   truncateSync(file, 5_000_000_000)
   await assert.rejects(chunks.read(hash), /is damaged/)

@@ -1,4 +1,4 @@
-/** Pieces of files, stored once under the hash of their bytes. */
+/** Pieces of files, each stored once under the hash of its bytes. */
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { CHUNK_BYTES } from './manifest.ts'
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
-/** Fast: a backup waits for the disk, not for this. */
+/** A fast level: a backup waits for the disk, not for compression. */
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
-/** What cannot be compressed becomes a little longer. */
+/** Incompressible data becomes slightly longer when packed. */
 const MAX_PACKED_BYTES = 2 * CHUNK_BYTES
 const CHUNK_FILE = /^[0-9a-f]{64}\.zst$/
 const FOLDER = /^[0-9a-f]{2}$/
 
-/** A stored chunk that is missing or has other bytes than its name says. */
+/** A stored chunk is missing, or its bytes do not match its name. */
 export class DamagedChunkError extends Error {
   override readonly name = 'DamagedChunkError'
   readonly hash: string
@@ -27,11 +27,11 @@ export class DamagedChunkError extends Error {
 
 export function openChunks(folder: string) {
   const pathOf = (hash: string) => join(folder, hash.slice(0, 2), `${hash}.zst`)
-  /** Folders whose entries are not on the disk for certain yet. */
+  /** Folders whose new entries may not be on disk yet. */
   const changed = new Set<string>()
   const made = new Set<string>()
   return {
-    /** How many bytes it took; 0 when it was there. */
+    /** `addedBytes` is 0 if the chunk was already stored. */
     async put(bytes: Uint8Array): Promise<{ hash: string; addedBytes: number }> {
       const hash = createHash('sha256').update(bytes).digest('hex')
       const path = pathOf(hash)
@@ -42,13 +42,13 @@ export function openChunks(folder: string) {
         await mkdir(parent, { recursive: true, mode: 0o700 })
         made.add(parent)
       }
-      // A name of its own: a killed write leaves no chunk that looks whole.
+      // Written under a temporary name, so that a killed write does not leave a chunk that looks complete.
       await writeFile(`${path}.new`, packed, { mode: 0o600, flush: true })
       await rename(`${path}.new`, path)
       changed.add(parent)
       return { hash, addedBytes: packed.byteLength }
     },
-    /** DamagedChunkError when it does not have these bytes. */
+    /** Throws DamagedChunkError if the chunk is missing or its bytes do not match the hash. */
     async read(hash: string): Promise<Buffer> {
       if ((await sizeOf(pathOf(hash))) > MAX_PACKED_BYTES) throw new DamagedChunkError(hash, 'is damaged')
       const packed = await readFile(pathOf(hash)).catch((error: { code?: string }) => {
@@ -60,13 +60,13 @@ export function openChunks(folder: string) {
         throw new DamagedChunkError(hash, 'is damaged')
       return bytes
     },
-    /** Whatever was put survives a crash of the machine. */
+    /** After this, all stored chunks survive a crash of the machine. */
     async flush(): Promise<void> {
       for (const path of [...changed, folder]) await syncFolder(path)
       changed.clear()
     },
     remove: (hash: string) => rm(pathOf(hash), { force: true }),
-    /** Removes what no backup uses; the bytes that this freed. */
+    /** Removes chunks that no backup uses and returns the bytes freed. */
     async sweep(used: ReadonlySet<string>): Promise<number> {
       let freed = 0
       for (const name of await readdir(folder)) {

@@ -1,32 +1,31 @@
 /**
- * What a backup consists of. A backup folder has one manifest per backup, and chunks that manifests share:
+ * The contents of a backup folder: one manifest per backup, and chunks that the manifests share.
  *
- *   tapeline-backups.json          what this folder is
+ *   tapeline-backups.json          marks the folder and names its format
  *   manifests/<instant>.json       one backup: its files, each a list of chunks
- *   chunks/ab/abcd….zst            a piece of a file, named by the SHA-256 of its bytes, compressed
- *   work/                          of a backup that runs, or was killed: removed by the next one
+ *   chunks/ab/abcd….zst            a piece of a file, compressed and named by the SHA-256 of its bytes
+ *   work/                          files of a running or killed backup; the next backup removes them
  */
 import { BackupRefusedError } from '../backups.ts'
 
 export const FORMAT = 1
-/** A multiple of every page size of SQLite. Smaller ones repeat more often, larger ones are fewer files. */
+/** A multiple of every SQLite page size. Smaller chunks repeat more often, larger ones make fewer files. */
 export const CHUNK_BYTES = 256 * 1024
 
 export interface Manifest {
   readonly format: number
-  /** The release that wrote it. */
   readonly release: string
   readonly takenAtMs: number
-  /** Of the installation; the same for all backups in a folder. Nothing secret. */
+  /** Identifies the installation without revealing a secret; the same for all backups in a folder. */
   readonly identity: string
   readonly files: readonly BackupFile[]
 }
 
 export interface BackupFile {
-  /** In the data folder. */
+  /** The name in the data folder. */
   readonly name: string
   readonly bytes: number
-  /** Of a database; undefined for other files. */
+  /** Undefined for files that are not databases. */
   readonly schemaVersion?: number
   readonly chunks: readonly string[]
 }
@@ -34,17 +33,17 @@ export interface BackupFile {
 const NAME = /^[a-z0-9][a-z0-9-]*\.(db|key)$/
 const HASH = /^[0-9a-f]{64}$/
 const MAX_FILES = 100
-/** Of a store of two terabytes; a longer text could not be read in one piece. */
+/** Enough for a store of two terabytes. A longer text could not be read into one string. */
 export const MAX_MANIFEST_BYTES = 500_000_000
-/** The last instant that has a name. */
+/** The latest time that a Date can hold. */
 const MAX_TIME_MS = 8_640_000_000_000_000
 
-/** Files are named by it, so that they sort by time. */
+/** Named by time, so that manifests sort by age. */
 export function manifestName(takenAtMs: number): string {
   return `${new Date(takenAtMs).toISOString().replaceAll(':', '')}.json`
 }
 
-/** Everything that is used as a path or a size is checked here: a backup folder may come from anywhere. */
+/** Checks everything that is used as a path or a size, because a backup folder may come from anywhere. */
 export function parseManifest(text: string, name: string): Manifest {
   const fault = (what: string) => new BackupRefusedError(`The manifest ${name} ${what}.`)
   let read: Partial<Manifest>

@@ -1,7 +1,7 @@
 /**
  * Restores a backup into an empty data folder.
  *
- *   choose ─▶ write and check every file aside ─▶ move them to their places ─▶ remove the mark of the unfinished restore
+ *   choose ─▶ write and check every file in a staging folder ─▶ move the files into place ─▶ remove the staging folder
  */
 import { open } from 'node:fs/promises'
 import { formatTime } from '../../core/time.ts'
@@ -23,7 +23,7 @@ export interface RestoreOptions {
     takenAtMs: number
     files: readonly RestoredFile[]
   }) => Promise<RestoreTarget>
-  /** The newest backup that is not after this; left out: the newest. */
+  /** Restores the newest backup that is not later than this, or the newest of all if left out. */
   readonly atMs?: number
   readonly onProgress: (progress: BackupProgress) => void
 }
@@ -71,7 +71,7 @@ export async function listManifests(from: string): Promise<BackupEntry[]> {
   }))
 }
 
-/** Reads everything in a folder of backups, each chunk once. */
+/** Reads every chunk in a backup folder once. */
 export async function checkChunks(
   from: string,
   onProgress: (progress: BackupProgress) => void,

@@ -69,7 +69,7 @@ test('a further block takes less room with the first one as its dictionary, and 
   const [alone, after] = [encodeBlock(given.slice(100, 132)), encodeBlock(given.slice(100, 132), first)]
   assert.ok(after.length < alone.length, `${after.length} and ${alone.length} bytes`)
   assert.throws(() => decodeBlock(after, spanOf(START)), RangeError)
-  // Blocks that were written without it are read beside those that were.
+  // Blocks written without the dictionary are read together with those that use it.
   const parts = [encodeBlock(given.slice(0, 100)), after, encodeBlock(given.slice(132))]
   assert.deepEqual(decodeBlocks(parts, spanOf(START))?.rows(), given)
 })

@@ -1,12 +1,12 @@
 /**
  * Snapshots (or trades) of one instrument over ten minutes as one compressed block, column by column: keys, fields of
  * the light rows (fields.ts) and books as changes from row to row (sides.ts). Little changes between samples, so a row
- * takes some tens of bytes. Reading a row replays the block up to it, from the nearest row reached before.
+ * takes a few tens of bytes. Reading a row replays the block up to it, from the nearest row reached before.
  *
  *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
  *
- * A further block of the same rows repeats much of the first: it is compressed with the content of the first as its
- * dictionary, behind a byte that marks it.
+ * A later block of the same group repeats much of the first, so it is compressed with the content of the first as its
+ * dictionary, after a byte that marks it.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { BookRow } from './book-row.ts'
@@ -19,7 +19,7 @@ const LEVEL = 3
 /** Marks a block that is compressed with a dictionary; others begin with the magic number of zstd. */
 const WITH_DICTIONARY = 1
 const MARK = Uint8Array.of(WITH_DICTIONARY)
-/** A key of a decoded block and its share of remembered books, beside its bytes. */
+/** Memory of a decoded key and its share of cached books, besides the content of the block. */
 const BYTES_PER_KEY = 56
 
 export function spanOf(ts: number): number {
@@ -27,17 +27,17 @@ export function spanOf(ts: number): number {
 }
 
 export interface BookBlock {
-  /** The dictionary of the blocks after it, where it is the first. */
+  /** The dictionary of the following blocks if this is the first one. */
   readonly content: Uint8Array
   readonly ts: readonly number[]
   readonly seq: readonly number[]
-  /** About what it holds in memory. */
+  /** Approximate size in memory. */
   readonly bytes: number
-  /** The rows at these indexes, which ascend; all without them. */
+  /** The rows at these indexes, which must ascend; without indexes all rows. */
   rows(indexes?: readonly number[]): BookRow[]
 }
 
-/** Rows are sorted by (ts, seq) and of one span. `first` is the content of the first block of them. */
+/** Rows are sorted by (ts, seq) and belong to one span. `first` is the content of the group's first block. */
 export function encodeBlock(rows: readonly BookRow[], first?: Uint8Array): Uint8Array {
   const block = byteWriter()
   block.number(rows.length)
@@ -59,7 +59,7 @@ export function encodeBlock(rows: readonly BookRow[], first?: Uint8Array): Uint8
   return Buffer.concat([MARK, zstdCompressSync(block.bytes(), { params, dictionary: first })])
 }
 
-/** `first` is the content of the first block of the group. */
+/** `first` is the content of the group's first block. */
 export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array): BookBlock {
   const content = contentOf(data, first)
   const block = byteReader(content)
@@ -71,7 +71,7 @@ export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array):
     return lastTs
   })
   const seq = Array.from({ length: count }, () => sequences.number())
-  /** Read with the first row: most blocks of a page over all markets are asked for their keys only. */
+  /** Read on demand, because a page over all markets needs only the keys of most blocks. */
   const readColumns = () => {
     let lastLag = 0
     const recordedAt = ts.map((time) => {
@@ -105,14 +105,14 @@ export function decodeBlock(data: Uint8Array, span: number, first?: Uint8Array):
   }
 }
 
-/** What is compressed in a block. */
+/** The decompressed content of a block. */
 export function contentOf(data: Uint8Array, first?: Uint8Array): Uint8Array {
   if (data[0] !== WITH_DICTIONARY) return zstdDecompressSync(data)
   if (first === undefined) throw new RangeError('a block of books has no first one before it')
   return zstdDecompressSync(data.subarray(1), { dictionary: first })
 }
 
-/** The blocks of a group as one, each with later rows than the one before. */
+/** The blocks of a group as one; each has later rows than the one before. */
 export function decodeBlocks(parts: readonly Uint8Array[], span: number): BookBlock | undefined {
   const blocks: BookBlock[] = []
   for (const data of parts) blocks.push(decodeBlock(data, span, blocks[0]?.content))

@@ -1,7 +1,6 @@
 /**
- * A row of a prediction market as blocks store it: the light row as served, and its books as
- * whole millionths. The second book (Down, No) is left out where it mirrors the first.
- * A trade is a row whose books are empty.
+ * A row of a prediction market as stored in blocks: the light row as served, and its books in whole millionths. The
+ * second book (Down, No) is omitted if it mirrors the first. A trade is a row with empty books.
  */
 import { microText } from '../../core/micro.ts'
 import { type MicroSide, mirroredSide, NO_SIDE } from '../../core/micro-book.ts'
@@ -14,11 +13,11 @@ export interface BookRow {
   readonly recordedAt: number
   /** The light row. */
   readonly text: string
-  /** Bids and asks of both books; only those of the first where the second is its mirror. */
+  /** Bids and asks of both books, or only of the first if the second mirrors it. */
   readonly sides: readonly MicroSide[]
 }
 
-/** All four sides. */
+/** All four sides; those of an omitted second book are mirrored from the first. */
 export function allSides({ sides }: Pick<BookRow, 'sides'>): MicroSide[] {
   const [bids = NO_SIDE, asks = NO_SIDE, otherBids, otherAsks] = sides
   return [bids, asks, otherBids ?? mirroredSide(asks), otherAsks ?? mirroredSide(bids)]
@@ -33,7 +32,7 @@ export function levelsOf({ prices, sizes }: MicroSide, depth = Number.POSITIVE_I
   return levels
 }
 
-/** The share of the bids in the size of the best levels. Summed in the order of levels, as the row's own sum was. */
+/** The share of the bids in the size of the best levels, summed in the order of levels like the row's own value. */
 export function imbalanceOf({ sides }: Pick<BookRow, 'sides'>, depth = Number.POSITIVE_INFINITY): string {
   const [bids = NO_SIDE, asks = NO_SIDE] = sides
   return imbalanceText(microSize(bids, depth), microSize(asks, depth))

@@ -1,14 +1,14 @@
 /**
- * Numbers and texts as bytes: a number takes seven bits a byte, the lowest first, the eighth bit marks that more
- * follow. Small numbers are one byte, and every whole number that JavaScript holds exactly has a place.
+ * Numbers and texts as bytes. A number is stored with seven bits per byte, lowest first; the eighth bit means that more
+ * bytes follow. Small numbers take one byte, and every integer that JavaScript holds exactly can be stored.
  */
 export interface VarintWriter {
-  /** A whole number, 0 or above. */
+  /** An integer, 0 or above. */
   number(value: number): void
-  /** A whole number of either sign; small ones of both signs stay small. */
+  /** An integer of either sign; small absolute values stay small. */
   signed(value: number): void
   text(value: string): void
-  /** Another writer's bytes behind their length. */
+  /** Another writer's bytes, preceded by their length. */
   section(other: VarintWriter): void
   bytes(): Uint8Array
 }
@@ -18,7 +18,7 @@ export interface VarintReader {
   signed(): number
   text(): string
   section(): VarintReader
-  /** How many bytes were read. */
+  /** The number of bytes read so far. */
   position(): number
   /** A reader of the same bytes from a position on. */
   from(position: number): VarintReader

@@ -13,8 +13,9 @@ const IMBALANCE = /"imbalance":[^,}]+/
 type Place = Pick<BookRef, 'view' | 'index'>
 
 /**
- * Loads what the rows of one state of the file are made of, and rests after each group; their texts, with books and
- * diffs composed into them where asked, are made one by one when they are asked for, whatever the file holds by then.
+ * Loads everything that the texts of the rows are made of, from one state of the file, and rests after each group. The
+ * returned function builds a text when it is asked for, with books and diffs if requested, even if the file has changed
+ * by then.
  */
 export function* readTexts(
   groups: GroupReader,
@@ -40,7 +41,7 @@ export function* readTexts(
   }
 }
 
-/** The row's text with both of its books, and the imbalance of the levels that are listed. */
+/** The row's text with both books, and the imbalance of the listed levels. */
 export function textWithBooks(
   text: string,
   source: Source,
@@ -50,14 +51,14 @@ export function textWithBooks(
   const fields = BOOK_FIELDS[source]
   if (fields === undefined) return text
   const [bids, asks, otherBids, otherAsks] = allSides(row).map((side) => levelsOf(side, depth).join())
-  // The light row counts the levels of a row without books.
+  // The light row's imbalance is computed for a row without books, so it is replaced.
   const light = text.replace(IMBALANCE, `"imbalance":${imbalanceOf(row, depth)}`)
   return `${light.slice(0, -1)},"${fields[0]}":{"bids":[${bids}],"asks":[${asks}]},"${fields[1]}":{"bids":[${otherBids}],"asks":[${otherAsks}]}}`
 }
 
 /**
- * The difference of the first books of two rows as sets of levels: a level whose size changed is removed with its old
- * size and added with its new one. Removing and then adding turns the first book into the second.
+ * The difference between the first books of two rows as sets of levels: a level whose size changed is removed with its
+ * old size and added with its new one. Removing and then adding turns the old book into the new one.
  */
 function diffText(old: BookRow, row: BookRow, depth?: number): string {
   const [bids, asks] = [0, 1].map((side) =>
@@ -66,7 +67,7 @@ function diffText(old: BookRow, row: BookRow, depth?: number): string {
   return `{"bids_added":[${bids?.added}],"bids_removed":[${bids?.removed}],"asks_added":[${asks?.added}],"asks_removed":[${asks?.removed}]}`
 }
 
-/** Both sides are sorted, so one walk along the two finds every level that only one of them has. */
+/** Both sides are sorted, so one pass over the two finds every level that only one of them has. */
 function diffOf(
   before: MicroSide,
   after: MicroSide,
@@ -94,7 +95,7 @@ function diffOf(
   return { added, removed }
 }
 
-/** Per row the one before it in the same series: the page's own, or the last one in front of the page. */
+/** For each row, the previous row of the same series: on the page, or the last one before it. */
 function* rowsBefore(
   groups: GroupReader,
   refs: readonly BookRef[],
@@ -119,10 +120,10 @@ function* rowsBefore(
   return places
 }
 
-/** Rows of a group that are read together: a walk over its books begins at every hundredth. */
+/** Rows of a group that are read together, because a walk over its books can begin at every hundredth row. */
 const ROWS_AT_ONCE = 100
 
-/** Loads what the rows are read from. They are read when the first of their neighbours is asked for. */
+/** Loads what the rows are read from. A row is read, with its neighbours, when the first of them is asked for. */
 function* loadAll(places: readonly Place[]): RestingWork<(place: Place) => BookRow> {
   const wanted = new Map<GroupView, Set<number>>()
   for (const { view, index } of places) {

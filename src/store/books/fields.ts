@@ -2,11 +2,11 @@
  * The light rows of a block as columns, one per field of their JSON. A column is
  *
  *   constant   one value for all rows
- *   derived    follows from the row's time, books and source, by the field's name
- *   changing   row by row, only where the value differs from the row before
+ *   derived    computed from the row's time, books and source, by the field's name
+ *   changing   stored only in rows where the value differs from the row before
  *
- * The form is chosen by trying: what is read back is always the text that was written. Rows that do not
- * share their fields are stored as one changing column of whole texts.
+ * A form is chosen only if it reproduces the written text exactly. Rows that do not share their fields are stored as
+ * one changing column of whole texts.
  */
 import { complement, microText, middleText } from '../../core/micro.ts'
 import type { MicroSide } from '../../core/micro-book.ts'
@@ -19,7 +19,7 @@ import type { VarintReader, VarintWriter } from './bytes.ts'
 const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
 const WHOLE_TEXT = ''
 
-/** The source is the row's own field, as JSON text. */
+/** `source` is the row's own source field, as JSON text. */
 type Derive = (row: Pick<BookRow, 'ts' | 'sides'>, source: string) => string
 
 const SOURCE_FIELD = 'source'
@@ -79,7 +79,7 @@ function split(rows: readonly BookRow[]): { names: string[]; columns: string[][]
   return { names: [WHOLE_TEXT], columns: [rows.map(({ text }) => text)] }
 }
 
-/** Adds the values of a flat JSON object that has just these fields; false if it has others. */
+/** Adds the values of a flat JSON object with exactly these fields; false if it has others. */
 function splitInto(text: string, labels: readonly string[], columns: readonly string[][]): boolean {
   let end = 0
   for (let field = 0; field < labels.length; field++) {
@@ -125,7 +125,7 @@ type Column =
   | { kind: 'changing'; rows: number[]; values: string[] }
 
 export interface FieldColumns {
-  /** Texts of rows whose indexes ascend from call to call. */
+  /** Returns texts of rows, whose indexes must ascend from call to call. */
   walk(): (index: number, row: Pick<BookRow, 'ts' | 'sides'>) => string
 }
 
@@ -184,7 +184,7 @@ function readColumn(name: string, from: VarintReader): Column {
   return { kind: 'changing', rows, values: rows.map(() => from.text()) }
 }
 
-/** A flat JSON object as it was written, field by field; undefined for anything else. */
+/** Splits a flat JSON object into fields, keeping their text; undefined for anything else. */
 export function fieldsOf(text: string): { names: string[]; values: string[] } | undefined {
   const names: string[] = []
   const values: string[] = []
@@ -205,7 +205,7 @@ export function fieldsOf(text: string): { names: string[]; values: string[] } | 
   }
 }
 
-/** Where a text, number or word ends; -1 for a list or an object. */
+/** Where a string, number or word ends; -1 for a list or an object. */
 function valueEnd(text: string, from: number): number {
   return text[from] === '"' ? stringEnd(text, from) : plainEnd(text, from)
 }

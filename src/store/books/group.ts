@@ -1,4 +1,4 @@
-/** A group is one instrument over one span of ten minutes: a compressed block, and a tail of rows not in it yet. */
+/** A group is one instrument over a span of ten minutes: compressed blocks, and a tail of rows not in them yet. */
 import type { Feed } from '../../core/feed.ts'
 import type { RestingWork } from '../rows/work-in-turns.ts'
 import { type BookBlock, spanOf } from './block.ts'
@@ -6,8 +6,8 @@ import { type BookRow, compareKeys } from './book-row.ts'
 import { unpackSides } from './pack-sides.ts'
 
 /**
- * Whether the rows of a feed lie in compressed groups instead of one row each: the snapshots and
- * trades of prediction markets, which are many, much alike, and never open.
+ * Whether the rows of a feed are stored in compressed groups instead of one row each: snapshots and trades of
+ * prediction markets, which are numerous, similar, and never open.
  */
 export function isGrouped({ dataset, source }: Feed): boolean {
   return (
@@ -21,16 +21,18 @@ export interface GroupView {
   readonly instrument: string
   readonly ts: readonly number[]
   readonly seq: readonly number[]
-  /** Reads what `rows` needs of the store for these indexes: it may be called later, whatever the store holds by then. */
+  /**
+   * Reads what `rows` needs from the store for these indexes, so that `rows` still works after the store has changed.
+   */
   load(indexes: readonly number[]): void
-  /** The rows at these indexes, which ascend. */
+  /** The rows at these indexes, which must ascend. */
   rows(indexes: readonly number[]): BookRow[]
 }
 
 const SIDE = /"side":"(\w+)"/
 const sidesOfViews = new WeakMap<GroupView, (string | undefined)[]>()
 
-/** Which rows of a group have this side. */
+/** Tells which rows of a group have this side. */
 export function ofSide(view: GroupView, side: string): (index: number) => boolean {
   const known = sidesOfViews.get(view)
   const sides = known ?? view.rows([...view.ts.keys()]).map(({ text }) => SIDE.exec(text)?.[1])
@@ -38,22 +40,22 @@ export function ofSide(view: GroupView, side: string): (index: number) => boolea
   return (index) => sides[index] === side
 }
 
-/** Reads one snapshot of the data; what was read once is not read again. */
+/** Reads one state of the data; nothing is read twice. */
 export interface GroupReader {
-  /** The nearest span that has rows, at or after (before) the one given. */
+  /** The nearest span with rows, at or after (`asc`) or at or before (`desc`) the given one. */
   nearestSpan(
     feed: number,
     instrument: string | undefined,
     order: 'asc' | 'desc',
     span: number,
   ): number | undefined
-  /** All groups of a feed in a span; unpacking many takes long. */
+  /** All groups of a feed in a span, in turns because unpacking many takes long. */
   viewsInTurns(feed: number, span: number): RestingWork<GroupView[]>
   view(feed: number, span: number, instrument: string): GroupView | undefined
   instruments(feed: number, fromSpan: number, toSpan: number): string[]
 }
 
-/** Books are unpacked when they are used. */
+/** Books are unpacked only when they are used. */
 export function tailRowOf(row: Record<string, unknown>): BookRow {
   let sides: BookRow['sides'] | undefined
   return {
@@ -68,14 +70,14 @@ export function tailRowOf(row: Record<string, unknown>): BookRow {
   }
 }
 
-/** The rows of a block and its tail, sorted; at the same key the tail wins. */
+/** The rows of a block and its tail, sorted; for equal keys the row of the tail is taken. */
 export function mergedRows(block: readonly BookRow[], tail: readonly BookRow[]): BookRow[] {
   const rows = new Map<string, BookRow>()
   for (const row of [...block, ...tail]) rows.set(`${row.ts}/${row.seq}`, row)
   return [...rows.values()].sort(compareKeys)
 }
 
-/** The row of a key in a sorted list. */
+/** Finds the row with a key in a sorted list. */
 export function rowAt(rows: readonly BookRow[], ts: number, seq: number): BookRow | undefined {
   let [low, high] = [0, rows.length]
   while (low < high) {
@@ -87,7 +89,7 @@ export function rowAt(rows: readonly BookRow[], ts: number, seq: number): BookRo
   return row !== undefined && row.ts === ts && row.seq === seq ? row : undefined
 }
 
-/** As `mergedRows`, without unpacking the rows: of two sorted lists of keys. */
+/** Like `mergedRows`, but merges two sorted lists of keys without unpacking the rows. */
 export function mergedView(
   feed: number,
   instrument: string,
@@ -97,7 +99,7 @@ export function mergedView(
 ): GroupView {
   const ts: number[] = []
   const seq: number[] = []
-  /** Index in the block, or -1. */
+  /** Index in the block, or -1 for a row of the tail. */
   const places: number[] = []
   const count = block?.ts.length ?? 0
   let [i, j] = [0, 0]

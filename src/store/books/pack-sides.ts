@@ -1,10 +1,10 @@
 /**
- * The books of one row as bytes: how they are sent to the writer and lie in a tail until they are folded into a block.
- * Equal books have equal bytes.
+ * The books of one row as bytes, as sent to the writer and stored in a tail until they are folded into a block. Equal
+ * books have equal bytes.
  *
  *   sides | price unit | size unit | per side: levels, then per level its distance to the price before and its size
  *
- * Two empty sides take no bytes: a trade is a row whose books are empty.
+ * Two empty sides take no bytes, because a trade is a row with empty books.
  */
 import { type MicroSide, NO_SIDE } from '../../core/micro-book.ts'
 import { byteReader, byteWriter } from './bytes.ts'
@@ -44,7 +44,7 @@ export function unpackSides(packed: Uint8Array): readonly MicroSide[] {
     const levels = bytes.number()
     const prices = new Array<number>(levels)
     const sizes = new Array<number>(levels)
-    // Bids fall from the best level on, asks rise.
+    // Bid prices fall from the best level on, ask prices rise.
     const direction = side % 2 === 0 ? -1 : 1
     let price = 0
     for (let i = 0; i < levels; i++) {

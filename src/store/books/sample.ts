@@ -5,13 +5,15 @@ import { spanOf } from './block.ts'
 import { type GroupReader, type GroupView, lastBefore, lowerBound } from './group.ts'
 import { type BookRef, refOf } from './walk.ts'
 
-/** A group at the row where the step before left it: from step to step it moves by a few rows, mostly by none. */
+/**
+ * A group with the index at which the previous step left it; from step to step it moves by a few rows, usually by none.
+ */
 interface OpenView {
   readonly view: GroupView
   at: number | undefined
 }
 
-/** Samples of snapshots with books, of one query. Neighbouring steps lie in the same spans, which are opened once. */
+/** Samples of grouped snapshots for one query. Neighbouring steps lie in the same spans, which are opened once. */
 export function bookSamples(groups: GroupReader): Samples<BookRef> {
   const lists = new Map<string, string[]>()
   const spans = new Map<string, OpenView[]>()
@@ -49,7 +51,7 @@ export function bookSamples(groups: GroupReader): Samples<BookRef> {
     return opened
   }
 
-  /** In a span or two, by what is open of them. */
+  /** For steps that touch one or two spans, from their opened groups. */
   function* lastsOfViews(arm: Arm, from: number, to: number): RestingWork<BookRef[]> {
     const found = new Map<string, BookRef>()
     for (let span = spanOf(to); span >= spanOf(from); span--) {
@@ -83,10 +85,11 @@ export function bookSamples(groups: GroupReader): Samples<BookRef> {
     *lasts(arm, from, to) {
       const [low, high] = [spanOf(from), spanOf(to)]
       if (low === high) return yield* lastsOfViews(arm, from, to)
-      // Also where the list itself is not used: on PostgreSQL it makes sure that the listing holds all spans of the step.
+      // Called even if the list is not used, because on PostgreSQL it ensures that the listing contains all spans of
+      // the step.
       const active = arm.instrument === undefined ? instruments(arm.feed, low, high) : [arm.instrument]
       if (high - low === 1) return yield* lastsOfViews(arm, from, to)
-      // Most groups of a long step need not be opened: only the last one of each instrument.
+      // A long step needs only the last group of each instrument, so most groups need not be opened.
       const found: BookRef[] = []
       const edge = { ts: to, seq: Number.MAX_SAFE_INTEGER }
       for (const instrument of active) {
@@ -102,7 +105,7 @@ export function bookSamples(groups: GroupReader): Samples<BookRef> {
 const nameOf = (feed: number, instrument: string | undefined) =>
   instrument === undefined ? `${feed}` : `${feed}/${instrument}`
 
-/** The index of the last row at or before a time; -1 without one. */
+/** The index of the last row at or before a time; -1 if there is none. */
 function lastUpTo(open: OpenView, to: number): number {
   const { ts } = open.view
   let at = open.at ?? lowerBound(ts, to + 1) - 1

@@ -1,9 +1,9 @@
 /**
- * The books of a block as columns: per row and side the levels that are new, changed (size above 0) or gone (size 0)
+ * The books of a block as columns: per row and side, the levels that are new or changed (size above 0) or gone (size 0)
  * since the row before. Prices are steps from the level before, in the largest unit that fits all.
  *
  *   counts   per row: changes of side 0 (doubled, +1 when the second book mirrors the first), 1, and then 2 and 3
- *   prices   per change: distance to the change before in the same side; the first: to the best level before
+ *   prices   per change: distance to the previous change of the same side; for the first, to the previous best level
  *   sizes    per change
  */
 
@@ -38,7 +38,7 @@ export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
   for (const column of columns) into.section(column)
 }
 
-/** Best level first on both sides: as keys, bids are negative, so that the best is the smallest on both. */
+/** The best level comes first on both sides: bids use negative keys, so that the best key is the smallest on both. */
 function writeChanges(
   before: MicroSide,
   after: MicroSide,
@@ -78,7 +78,7 @@ export function commonUnit(lists: readonly (readonly number[])[]): number {
   return unit
 }
 
-/** Walks the rows of a block in their order. */
+/** Walks forward over the rows of a block. */
 interface SideWalk {
   /** Moves forward to a row, or stays where it is. */
   goTo(index: number): void
@@ -90,7 +90,9 @@ export interface SideColumns {
   walk(): SideWalk
 }
 
-/** Every so many rows the books are remembered once a walk has reached them: the next walk starts at the nearest. */
+/**
+ * The books are remembered every this many rows once a walk has reached them, and the next walk starts at the nearest.
+ */
 const ROWS_PER_MARK = 100
 
 interface Mark {
@@ -103,7 +105,7 @@ export function readSides(from: VarintReader): SideColumns {
   const priceUnit = from.number()
   const sizeUnit = from.number()
   const columns = [from.section(), from.section(), from.section()] as const
-  /** At index n: the state of a walk at row n × ROWS_PER_MARK - 1. */
+  /** Entry n is the state of a walk at row n × ROWS_PER_MARK - 1. */
   const marks: (Mark | undefined)[] = []
   return { walk: () => sideWalk(columns, marks, priceUnit, sizeUnit) }
 }

@@ -1,7 +1,7 @@
 /**
- * Pages over groups of rows: span by span in the direction of the walk, the rows of all markets of a span merged
- * by their keys. A page unpacks the groups of the spans it passes through and no others. It rests between groups, and
- * between rows.
+ * Pages over groups of rows: span by span in the direction of the page, with the rows of all markets in a span merged
+ * by their keys. A page unpacks only the groups of the spans it passes through. It rests between groups and between
+ * rows.
  */
 import { SOURCES, type Source } from '../../core/source.ts'
 import { type Arm, compareText, endOf, isAfter } from '../order/arms.ts'
@@ -28,7 +28,7 @@ export function refOf(view: GroupView, index: number, rank: number): BookRef {
   return { feed: view.feed, position, view, index }
 }
 
-/** Rows that are merged without a rest. */
+/** Rows merged between two rests. */
 const ROWS_PER_REST = 64
 
 export function* bookRows(
@@ -37,7 +37,7 @@ export function* bookRows(
   query: SeriesQuery,
   limit: number,
 ): RestingWork<BookRef[]> {
-  // No row of a prediction market has a value in dollars, and grouped ones are never open.
+  // No row of a prediction market has a dollar value, and grouped rows are never open.
   if (query.filters?.minUsd !== undefined || query.filters?.open === true) return []
   const ascending = query.order === 'asc'
   let from = query.range.from
@@ -77,18 +77,18 @@ function nearestSpan(
   return order === 'asc' ? Math.min(...spans) : Math.max(...spans)
 }
 
-/** A list of rows that a page takes from, at its next one. */
+/** A list of rows that a page takes from, with the index of the next row. */
 interface Head {
   readonly view: GroupView
   readonly ts: readonly number[]
   readonly rank: number
   readonly isWanted: (index: number) => boolean
   at: number
-  /** One past the last one in the direction of the walk. */
+  /** One past the last index in the direction of the page. */
   readonly end: number
 }
 
-/** The lists of a span, in the order of ties: by source, then instrument. */
+/** The lists of a span, sorted by source and then instrument, which decides ties. */
 function* headsOf(
   groups: GroupReader,
   arms: readonly Arm[],
@@ -123,7 +123,7 @@ function* headsOf(
   return heads.sort((a, b) => a.rank - b.rank || compareText(a.view.instrument, b.view.instrument))
 }
 
-/** The list with the next row. Lists are in the order of ties; rows of one market differ in sequence. */
+/** The list with the next row. The order of the lists decides ties; rows of one market differ in sequence. */
 function next(heads: readonly Head[], ascending: boolean): Head | undefined {
   let best: Head | undefined
   let bestTs = 0

@@ -1,7 +1,7 @@
 import { type ExactJson, parseExact } from '../../kit/exact-json.ts'
 import type { IndexedOutput } from '../chain.ts'
 
-/** One output of a transaction, from its served text (`TransactionRecord.parsed`). */
+/** Extracts one output of a transaction from its served text (`TransactionRecord.parsed`). */
 export function outputOf(parsedText: string, index: number): IndexedOutput | undefined {
   const read = parseExact(parsedText)
   if (!read.ok) return undefined

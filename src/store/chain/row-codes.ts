@@ -1,10 +1,10 @@
-/** How states and directions are stored: as the number of their place in these lists. */
+/** States and directions are stored as their index in these lists. */
 export const PENDING = 0
 export const CONFIRMED = 1
 export const DROPPED = 2
 const STATUSES = ['pending', 'confirmed', 'dropped'] as const
 export const DIRECTIONS = ['receive', 'send', 'self'] as const
-/** Written by builds that had another word for a loss that no key of the address is shown to have signed. */
+/** Written by builds that had a separate direction for a loss which no key of the address is shown to have signed. */
 const UNSIGNED_SEND = 3
 
 export function statusOf(code: unknown): (typeof STATUSES)[number] {

@@ -1,4 +1,4 @@
-/** What every engine has to hold of accounts, keys, credits, usage and idempotency keys. */
+/** What every engine must guarantee about accounts, keys, credits, usage and idempotency keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -272,7 +272,7 @@ for (const engine of ENGINES) {
       assert.equal((await claim('j0', 10, 'acc_2')).state, 'fresh', 'another account has its own')
       await store.releaseIdempotency(fifth)
       assert.equal((await claim('i5', 11)).state, 'fresh', 'what was released counts no more')
-      // Nor what has expired.
+      // Expired entries do not count either.
       await store.finishIdempotency(heldOf('i6', await claim('i6', 1_005)), reply, 1_000)
       assert.deepEqual(await claim('i6', 1_006), { state: 'done', reply })
     })
@@ -490,7 +490,7 @@ for (const engine of ENGINES) {
       const keys = await store.listKeys('acc_1')
       const newest = await store.findKey('h300')
       const ends = await Promise.all(['key_0', 'key_150', 'key_300'].map((id) => store.newestKeyOf(id)))
-      // It takes milliseconds: the rest is for a busy machine. A walk through the chain of each key takes longer.
+      // This takes milliseconds; the limit allows for a busy machine. Walking the chain of each key would take longer.
       assert.ok(performance.now() - startedMs < 5_000)
       assert.equal(keys.length, 301)
       assert.deepEqual(new Set(keys.map(({ capBudgetId }) => capBudgetId)), new Set(['key_0']))

@@ -145,7 +145,7 @@ export function appendSuite(engine: Engine): void {
 
   it('rows, coverage, finality and markets of one write are there together', async (store) => {
     const query = { ...all, separator: ',' }
-    // The rows are read last: while there are none, nothing else of the write may have been there.
+    // The rows are read last: while there are none, nothing else of the write may have been visible.
     const seen = async () => ({
       before: (await store.series.finality([feed]))[0]?.before,
       isCovered: (await store.coverage.read([feed], START, START + 600_000)).complete,
@@ -158,7 +158,7 @@ export function appendSuite(engine: Engine): void {
     })
     for (let state = await seen(); state.rows === 0; state = await seen()) {
       assert.deepEqual(state, { before: 0, isCovered: false, rows: 0 })
-      // An embedded engine reads without a turn of the loop, which a write may wait for while it encodes.
+      // The embedded engine reads without yielding to the event loop, which a write may need while it encodes.
       await setImmediate()
     }
     await written

@@ -1,4 +1,4 @@
-/** What every engine has to hold of the payment provider's customers and events. */
+/** What every engine must guarantee about the payment provider's customers and events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '../../core/time.ts'

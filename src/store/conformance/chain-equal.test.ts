@@ -1,6 +1,6 @@
 /**
- * All engines are given the same random writes and must answer every question alike, to the order of an address's
- * rows, which is part of the cursors that are served.
+ * All engines get the same random writes and must give the same answers, including the order of an address's rows,
+ * which is part of the served cursors.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -203,7 +203,7 @@ async function compare(stores: readonly ChainStores[], random: Random): Promise<
   for (const other of others) assert.deepEqual(other, first)
 }
 
-/** Each log has a name of its own, which is part of its events' ids. */
+/** Each log has its own name, which is part of the ids of its events. */
 function withoutLog<T>(value: T, logId: string): T {
   return JSON.parse(JSON.stringify(value).replaceAll(`evt_${logId}`, 'evt_')) as T
 }

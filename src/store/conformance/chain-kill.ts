@@ -1,4 +1,4 @@
-/** A process that writes the chain index and is killed, and what must be found afterwards. */
+/** A process that writes the chain index and is killed, and the checks of what it left behind. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -17,7 +17,7 @@ interface Acknowledged {
   readonly newestSeq: number
 }
 
-/** Write n follows the chain to block n; each has events, transactions, address rows and a seen block. */
+/** Write n extends the chain to block n; each has events, transactions, address rows and a seen block. */
 function killWrite(n: number, tip: ChainBlock | undefined): ChainWrite {
   const expects = tip?.hash ?? null
   const events = Array.from({ length: eventsOf(n) }, (_, i) => event('test', [address(n)], n, `${n}/${i}`))
@@ -33,7 +33,7 @@ function eventsOf(n: number): number {
 }
 
 /**
- * Runs in the process that is killed: writes on from the checkpoint, and prints what is acknowledged.
+ * Runs in the process that is killed: continues from the checkpoint and prints acknowledged writes.
  * @public imported by the script of that process
  */
 export async function writeForEver(place: StoreAddress): Promise<void> {
@@ -46,7 +46,7 @@ export async function writeForEver(place: StoreAddress): Promise<void> {
   }
 }
 
-/** Starts the writer and kills it with SIGKILL a little after so many acknowledgements. */
+/** Starts the writer and kills it with SIGKILL shortly after this many acknowledgements. */
 export async function killDuringWrites(
   place: StoreAddress,
   { after, delayMs }: { after: number; delayMs: number },
@@ -65,12 +65,12 @@ export async function killDuringWrites(
   return acknowledged
 }
 
-/** Every acknowledged write is there, none in part, and every event number once. */
+/** Every acknowledged write is stored, no write is stored in part, and every event number occurs once. */
 export async function checkWrites(
   { chain, events }: Pick<ChainStores, 'chain' | 'events'>,
   acknowledged: readonly Acknowledged[],
 ): Promise<void> {
-  // Waits for the lock of the log: a server may still be committing what the killed process sent last.
+  // Waits for the lock of the log, because a server may still be committing what the killed process sent last.
   await events.retain({ maxAgeMs: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER })
   const tip = await chain.checkpoint()
   assert.ok(tip !== undefined)

@@ -9,5 +9,5 @@ export const OLD_ROWS: readonly (readonly [number, number, number | null, number
   [7, 0, null, null],
 ]
 
-/** Pending ones first, the dropped one at 150, when it was first seen. */
+/** Pending ones come first; the dropped one is at 150, when it was first seen. */
 export const OLD_ROWS_IN_ORDER = [7, 3, 4, 2, 6, 5, 1]

@@ -1,4 +1,4 @@
-/** What every engine has to hold of shared counts, attempts, secrets and heartbeats. */
+/** What every engine must guarantee about shared counts, attempts, secrets and heartbeats. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
@@ -44,7 +44,7 @@ for (const engine of ENGINES) {
         counts: [countOf('y', 0), countOf('x', 10), countOf('x', 0, START - 1_000), countOf('z', 1)],
       })
       assert.deepEqual([third.others, third.processes], [[1, 7, 9, 0], 3])
-      // A count is written whole: the second time it is not added to the first.
+      // A new count replaces the previous one and is not added to it.
       await b.exchangeCounts({ holder: 'b', counts: [countOf('x', 5)] })
       const next = await a.exchangeCounts({ holder: 'a', counts: [countOf('x', 3)] })
       assert.deepEqual(next.others, [15])

@@ -6,7 +6,7 @@ import { candleFeed, type Engine, seeded, withStore } from './engine.ts'
 type Cell = 'observed' | GapReason | null
 const LENGTH = 60
 
-/** The gaps of one feed by looking at every instant. */
+/** The gaps of one feed, found by looking at every instant. */
 function expectedGaps(
   line: readonly Cell[],
   from: number,

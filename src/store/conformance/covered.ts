@@ -48,7 +48,7 @@ export function coveredSuite(engine: Engine): void {
           assert.equal(minutesOf(coverage.observed), page.count)
           const [final] = finality
           assert.ok(final !== undefined && final.before === finalBefore)
-          // What is keyed by the epoch is the same for the same epoch.
+          // The same epoch always gives the same answer, because answers are cached by epoch.
           if (finalBefore > 0) {
             assert.equal(epochs.get(final.epoch) ?? page.count, page.count)
             epochs.set(final.epoch, page.count)
@@ -57,7 +57,7 @@ export function coveredSuite(engine: Engine): void {
           await nextTurn()
           const time = START + MINUTES * MINUTE - 1
           const found = await store.coveredRow({ feeds: [feed], time, coverageFrom: START, coverageTo: END })
-          // Up to its candle's end the row's own minute was observed.
+          // The coverage starts with the minute of the row itself, which is observed up to the end of its candle.
           const [first] = found.coverage.observed
           if (found.row !== undefined) assert.equal(first?.from, found.row.position.ts)
           else assert.equal(first, undefined)
@@ -92,7 +92,7 @@ export function coveredSuite(engine: Engine): void {
       const latest = await store.coveredPage({ ...query, order: 'desc', limit: 3 })
       assert.deepEqual(latest.covered, { from: START + 7 * MINUTE, to: END })
 
-      // An observation that is taken back is missing from the next answer, whatever is known of the time around it.
+      // A retracted observation is missing from the next answer, whatever is remembered of the time around it.
       await store.write({ coverage: [retracted(feed, START + MINUTE, START + 2 * MINUTE)] })
       const after = await store.coveredPage({ ...query, limit: 4 })
       assert.deepEqual(after.coverage.gaps, [
@@ -113,7 +113,7 @@ export function coveredSuite(engine: Engine): void {
           [0.5, 4.5],
         ] as const) {
           const asked = { ...query, order, range: { from: START + from * MINUTE, to: START + to * MINUTE } }
-          // Twice: of the first page it is not known yet what was observed.
+          // Read twice, because before the first page it is not known what was observed.
           const [, whole] = [
             await store.coveredPage({ ...asked, limit: Math.ceil(to - from) }),
             await store.coveredPage({ ...asked, limit: Math.ceil(to - from) }),

@@ -1,4 +1,4 @@
-/** What the suite needs to know about an engine, and the small tools its files share. */
+/** What the suite needs to know about an engine, and the small tools that its files share. */
 
 import { type ManualClock, manualClock } from '../../../test/fakes/manual-clock.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -36,7 +36,7 @@ export async function withStore(
 }
 
 export interface Random {
-  /** A whole number in [0, below). */
+  /** A whole number in [0, n). */
   below(n: number): number
   pick<T>(values: readonly T[]): T
   shuffle<T>(values: readonly T[]): T[]
@@ -87,7 +87,7 @@ export function candle(minute: number, changes: Partial<CandleInput> = {}): Cand
   }
 }
 
-/** Walks a query to its end; the texts of the pages' rows in order. */
+/** Walks a query to its end and returns the texts of all rows in order. */
 export async function walk(
   store: EnvironmentStore,
   query: Omit<PageQuery, 'separator' | 'position'>,

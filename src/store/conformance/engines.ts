@@ -1,4 +1,4 @@
-/** The engines that every suite runs over. An engine is added here, and nowhere else in the suites. */
+/** The engines that every suite runs over. This is the only place in the suites where an engine is added. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ import {
 
 export interface StoreEngine {
   readonly name: string
-  /** Writes are done in a thread, or on the calling one where that is asked for. */
+  /** Whether writes run in a thread of the engine unless they are requested on the calling one. */
   readonly hasWriterThread: boolean
   create(): StorePlace
 }
 
-/** Where stores are, empty at first; opened again they find what was written there. */
+/** A place for stores, empty at first; stores opened there again find what was written. */
 interface StorePlace {
-  /** Another process opens the same place with it. */
+  /** Lets another process open the same place. */
   readonly address: StoreAddress
   open(clock: ManualClock): Stores
   remove(): Promise<void>
@@ -30,7 +30,7 @@ interface StorePlace {
 export const ENGINES: readonly StoreEngine[] = [
   sqlite('sqlite', {}),
   sqlite('sqlite on one thread', { writes: 'inline', sync: 'off' }),
-  // A test of the engine itself reports itself as skipped where there is no server.
+  // Without a server, the tests of the engine itself report that they are skipped.
   ...(withoutPostgres === false ? [postgres()] : []),
 ]
 

@@ -2,7 +2,7 @@ import type { EnvironmentStore } from '../environment.ts'
 import type { Engine } from './engine.ts'
 import type { StoreEngine } from './engines.ts'
 
-/** The stores of an engine as the suites of an environment open them. */
+/** Opens the stores of an engine as the suites of an environment need them. */
 export function environmentEngine(
   { name, create }: Pick<StoreEngine, 'name' | 'create'>,
   wrap = (store: EnvironmentStore) => store,

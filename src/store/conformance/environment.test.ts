@@ -9,7 +9,7 @@ import { pagingSuite } from './paging.ts'
 import { retentionSuite } from './retention.ts'
 import { snapshotSuite } from './snapshots.ts'
 
-/** In the short form those of packed rows (`packed-rows.test.ts`) are shown with writes on the calling thread. */
+/** In a short run, `packed-rows.test.ts` covers writes on the calling thread. */
 const engines = process.env.TAPELINE_SOAK
   ? ENGINES
   : ENGINES.filter(({ name }) => name !== 'sqlite on one thread')

@@ -9,7 +9,7 @@ import { START } from './engine.ts'
 const KILL_BATCH_ROWS = 500
 const killFeed: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' }
 
-/** Batch n holds the seconds [n × size, (n + 1) × size), so that a partial batch is seen by counting. */
+/** Batch n holds the seconds [n × size, (n + 1) × size), so that a partial batch is found by counting. */
 function killBatch(n: number): CandleInput[] {
   return Array.from({ length: KILL_BATCH_ROWS }, (_, i) => ({
     time: START + (n * KILL_BATCH_ROWS + i) * 1000,
@@ -23,7 +23,7 @@ function killBatch(n: number): CandleInput[] {
 }
 
 /**
- * Runs in the process that is killed: appends without waiting, and prints each batch once it is acknowledged.
+ * Runs in the process that is killed: appends four batches at a time and prints each when acknowledged.
  * @public imported by the script of that process
  */
 export async function appendForEver(store: EnvironmentStore): Promise<void> {
@@ -37,7 +37,7 @@ export async function appendForEver(store: EnvironmentStore): Promise<void> {
   }
 }
 
-/** Starts `script`, kills it with SIGKILL after some acknowledgements, and gives the acknowledged batches. */
+/** Starts `script`, kills it with SIGKILL after some acknowledgements, and returns the acknowledged batches. */
 export async function killDuringAppend(
   node: string,
   script: string,
@@ -53,7 +53,7 @@ export async function killDuringAppend(
   return acknowledged
 }
 
-/** Every acknowledged batch is there, and no batch in part. */
+/** Every acknowledged batch is stored, and no batch is stored in part. */
 export async function checkBatches(store: EnvironmentStore, acknowledged: readonly number[]): Promise<void> {
   const count = async (n: number) => {
     const from = START + n * KILL_BATCH_ROWS * 1000

@@ -8,7 +8,7 @@ import type { MarketPosition, MarketQuery } from '../markets.ts'
 import { type Engine, START, withStore } from './engine.ts'
 
 const FIVE_MINUTES = 300_000
-/** Markets 0 to 4 have ended here, the fifth begins. */
+/** Here markets 0 to 4 have ended and market 5 begins. */
 const FIFTH_END = START + 5 * FIVE_MINUTES
 
 function upDown(i: number, changes: Partial<MarketInput> = {}): MarketInput {
@@ -126,7 +126,7 @@ export function marketSuite(engine: Engine): void {
       { symbol: 'BTC', state: { atMs: FIFTH_END, status: 'resolved' } },
       { symbol: 'BTC', state: { atMs: FIFTH_END, active: false, status: 'closed' } },
     ] as const) {
-      // In the order of all of them, whatever is read for it, and in both directions.
+      // In the order of the full list, however the engine reads it, and in both directions.
       const ids = await idsOf(store, filter)
       assert.deepEqual(
         ids,
@@ -146,7 +146,7 @@ export function marketSuite(engine: Engine): void {
 
   it('at every instant each market is in one state, and active is open or upcoming', async (store) => {
     const resolved = upDown(7, { status: 'resolved', winner: 'Up', active: false })
-    // What a venue says about trading does not decide: only its times and its result do.
+    // The venue's trading status does not decide; only the market's times and result do.
     const halted = upDown(8, { active: false, status: 'closed' })
     const entries = Array.from({ length: 7 }, (_, i) => upDown(i, { active: true, status: 'open' }))
     const all = [...entries, resolved, halted, perpetual]

@@ -1,4 +1,4 @@
-/** What every engine has to hold of the operator's notices and of the minutes in which the service answered. */
+/** What every engine must guarantee about the operator's notices and the minutes in which the service answered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccountsStore } from '../accounts.ts'

@@ -1,4 +1,4 @@
-/** The suites of rows, as if every row were old: what is written is packed at once. */
+/** The suites of rows, with every row treated as old, so that it is packed right after it is written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -12,7 +12,7 @@ import { environmentEngine } from './environment-engine.ts'
 import { pagingSuite } from './paging.ts'
 import { retentionSuite } from './retention.ts'
 
-/** Rows are packed however new they are. */
+/** Far enough in the future that all rows are packed, however new they are. */
 const FAR_MS = 1e12
 const EVERY = { blockRows: 7, withUnfinal: true }
 
@@ -33,7 +33,7 @@ test('a row that stays open does not end the packing of its feed', async (t) => 
   const feed = candleFeed('cexa')
   const rows = Array.from({ length: 200 }, (_, i) => ({ ...candle(i), closed: i !== 30 && i !== 31 }))
   await store.write({ rows: [{ feed, rows }] })
-  // Each ends before the open ones, or begins after them; the last few wait for more.
+  // Each block ends before the open rows or begins after them; the last few rows wait for more.
   assert.ok((await store.compact(-FAR_MS, EVERY)) > 180)
   assert.equal(await store.compact(-FAR_MS, EVERY), 0)
 })

@@ -1,4 +1,7 @@
-/** Retention and compaction while rows are written and read: what is kept stays as it is, the event loop is free, and the room is given back. */
+/**
+ * Retention and compaction while rows are written and read: the rows that are kept do not change, the event loop is not
+ * blocked, and the space is given back.
+ */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -18,17 +21,17 @@ const SOAK = process.env.TAPELINE_SOAK !== undefined
 const SECONDS = SOAK ? 200_000 : 6_000
 const BORDER = START + (SECONDS / 2) * 1000
 const END = START + SECONDS * 1000
-/** Rows before it are packed: half of those that are kept. */
+/** Rows before this time, which are half of the kept ones, are packed. */
 const NEWEST = START + ((SECONDS * 3) / 4) * 1000
 const SNAPSHOTS = SOAK ? 40_000 : 1_200
-/** Of the snapshots, which are two per second. */
+/** For the snapshots, of which there are two per second. */
 const BOOKS_BORDER = START + (SNAPSHOTS / 2) * 500
 
 const CANDLES = SYMBOLS.map((symbol) => ({ ...candleFeed('cexa', '1s'), symbol }))
 const BOOKS: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
 
 const MAX_TURN_MS = 5
-/** Garbage is collected, and code is compiled. */
+/** Garbage collection and compilation cause a few. */
 const MAX_LONG_TURNS = SOAK ? 20 : 3
 
 async function fill(store: EnvironmentStore): Promise<void> {
@@ -46,7 +49,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
   await store.write({ finalize: feeds.map((feed) => ({ feed, before: END })) })
 }
 
-/** Pages inside of what is kept: forwards, backwards, of one feed and of several, with books. */
+/** Pages within what is kept: forwards, backwards, of one feed and of several, with books. */
 const QUERIES = [
   { feeds: CANDLES.slice(0, 1), from: BORDER, order: 'asc' },
   { feeds: CANDLES.slice(1, 2), from: BORDER + 100_000, order: 'desc' },
@@ -108,7 +111,7 @@ for (const engine of ENGINES.filter(({ name }) => name !== 'sqlite on one thread
           const wasReading = reading
           await nextTurn()
           const now = process.threadCpuUsage()
-          // What this test reads itself is not what is measured.
+          // Turns in which this test itself reads are not measured.
           if (!wasReading && !reading && reads === before)
             turns.push((now.user + now.system - last.user - last.system) / 1_000)
           last = now

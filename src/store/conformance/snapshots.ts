@@ -10,9 +10,11 @@ import { type Engine, type Random, START, seeded, walk, withStore } from './engi
 const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
 const hourly: Feed<'snapshots'> = { ...feed, interval: '1h' }
 const SEED = drawnSeed()
-/** Of a market: more than lie between two marks of a block of books. */
+/** Per market; more than lie between two marks of a block of books. */
 const SAMPLES = process.env.TAPELINE_SOAK ? 400 : 110
-/** A walk of one row a page is not followed by new ones until all possible rows are there. */
+/**
+ * Rows are added after at most this many pages; otherwise a walk of one row per page ends only with all possible rows.
+ */
 const MAX_LATE_PAGES = 20
 const MARKETS = 90
 const RANGE = { from: START, to: START + 3_600_000, toInclusive: true }
@@ -203,7 +205,7 @@ export function snapshotSuite(engine: Engine, rounds: number): void {
     const random = seeded(47)
     const empty = { bids: [], asks: [] }
     const ids = Array.from({ length: MARKETS }, (_, i) => `0x${i}`)
-    // Some have rows all the time, others in some minutes only; the middle hour is empty.
+    // Some markets have rows all the time, others only in some minutes; the middle hour is empty.
     const rows = ids.flatMap((id, i) => {
       const begin = i % 3 === 0 ? 0 : random.below(9_000)
       const count = i % 3 === 0 ? 60 : 8
@@ -264,7 +266,7 @@ export function snapshotSuite(engine: Engine, rounds: number): void {
     const insert = async (count: number) => {
       const fresh: { row: UpDownSnapshotInput; feed: Feed<'snapshots'> }[] = []
       for (let i = 0; i < count; i++) {
-        // Few instants, so that most rows tie with others, over several spans of any storage.
+        // Few times, so that most rows tie with others, spread over several spans of any engine.
         const time = START + random.below(12) * 500 + random.below(10) * (spanMs / 10)
         const id = random.pick(ids)
         if (known.has(`${time}/${id}`)) continue

@@ -1,21 +1,21 @@
 /**
- * The form in which a store is copied from one engine to another. Both engines read and write every table in it, so what
- * was copied can be compared row by row, whatever form it is stored in.
+ * The common form in which a store is copied from one engine to another. Both engines read and write every table in
+ * this form, so the copy can be compared row by row however each engine stores it.
  *
- * Tables and columns are not listed anywhere: each engine derives them from its own schema and names what is different.
+ * There is no list of tables and columns: each engine derives them from its schema and names its deviations.
  * `tablesInCommon` refuses to copy while one engine has something that the other does not account for.
  */
 import type { Environment } from '../../core/environment.ts'
 import { DAY_MS } from '../../core/time.ts'
 
-/** Numbers are whole, but for columns of amounts in dollars; those that can be above 2^53 are texts (`isBig`). */
+/** Numbers are integers except for dollar amounts; integers that can exceed 2^53 are strings (`isBig`). */
 export type CopiedValue = number | string | Uint8Array | null
 export type CopiedRow = readonly CopiedValue[]
 
-/** Tables that are stored together. */
+/** A group of tables that are stored together. */
 export interface Area {
   readonly label: 'accounts' | 'environment' | 'chain' | 'jobs'
-  /** None for accounts, which are those of both. */
+  /** Undefined for accounts, which both environments share. */
   readonly environment: Environment | undefined
 }
 
@@ -23,11 +23,11 @@ export interface CopiedTable {
   readonly area: Area
   readonly name: string
   readonly columns: readonly string[]
-  /** The columns by which rows are ordered and found: unique. */
+  /** The unique columns by which rows are ordered and found. */
   readonly key: readonly string[]
 }
 
-/** What differs between the tables of two engines, by their own rules. */
+/** The engines' tables differ in something that their rules do not cover. */
 class TablesDifferError extends Error {
   override readonly name = 'TablesDifferError'
 }
@@ -48,7 +48,7 @@ export function isBig(table: string, column: string): boolean {
   return BIG.has(`${table}.${column}`)
 }
 
-/** The tables of the source, each with the same columns in both. */
+/** Returns the source's tables after checking that the target has the same ones with the same columns. */
 export function tablesInCommon(
   source: readonly CopiedTable[],
   target: readonly CopiedTable[],
@@ -70,7 +70,7 @@ export function keyOf(table: CopiedTable, row: CopiedRow): CopiedValue[] {
 const SPAN_MS = 600_000
 const UNITS: Record<string, number> = { ts: 1, from_ts: 1, span: SPAN_MS }
 
-/** The part of a table that a row is compared in: its feed and day where it has them, otherwise the whole table. */
+/** The part of a table in which a row is compared: its feed and day if it has both, otherwise the whole table. */
 export function partOf(table: CopiedTable): (row: CopiedRow) => string {
   const feed = table.columns.indexOf('feed_id')
   const [column, unit] = Object.entries(UNITS).find(([name]) => table.key.includes(name)) ?? []
@@ -93,7 +93,7 @@ function dayName(day: number): string {
   return Number.isNaN(date.getTime()) ? `day ${day}` : date.toISOString().slice(0, 10)
 }
 
-/** One text per row: no two rows have the same. */
+/** A text that no other row has. */
 export function rowText(row: CopiedRow): string {
   let text = ''
   for (const value of row) {
@@ -105,7 +105,7 @@ export function rowText(row: CopiedRow): string {
   return `${text}\n`
 }
 
-/** About what it takes in memory. */
+/** The approximate size in memory. */
 export function sizeOfRow(row: CopiedRow): number {
   let size = 16
   for (const value of row) {
@@ -115,6 +115,6 @@ export function sizeOfRow(row: CopiedRow): number {
   return size
 }
 
-/** Rows that are written in one transaction. */
+/** How much is written in one transaction. */
 export const BATCH_ROWS = 5_000
 export const BATCH_BYTES = 4 * 1024 * 1024

@@ -1,23 +1,23 @@
 import type { SecretPlace } from '../shared-secrets.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from './copied-table.ts'
 
-/** A store that is copied, or copied to. Nothing else works on it meanwhile. */
+/** A store that is copied from or to. Nothing else uses it during the copy. */
 export interface CopySide {
-  /** The same for the same store, and nothing secret. */
+  /** Identifies the store without revealing a secret. */
   readonly identity: string
   tables(): Promise<CopiedTable[]>
   count(table: CopiedTable): Promise<number>
-  /** Rows in the order of their keys, after this one, in batches that fit in memory. */
+  /** Rows in key order after the given key, in batches that fit in memory. */
   read(table: CopiedTable, after?: readonly CopiedValue[]): AsyncIterable<CopiedRow[]>
   readonly secrets: SecretPlace
-  /** Throws when a service has worked on it since it was opened. */
+  /** Throws if a service has used the store since it was opened. */
   assertUnused(): Promise<void>
   close(): Promise<void>
 }
 
-/** How far a table is copied. */
+/** How far a table has been copied. */
 export interface CopyMark {
-  /** Of the last row; null before the first. */
+  /** The key of the last copied row; null before the first. */
   readonly key: readonly CopiedValue[] | null
   readonly rows: number
   readonly isDone: boolean
@@ -25,26 +25,26 @@ export interface CopyMark {
 
 export interface CopyTarget extends CopySide {
   /**
-   * Begins a copy, or goes on with the unfinished one from the same source. While it is unfinished nobody else can open
-   * the store. CopyRefusedError where something else is stored.
+   * Begins a copy, or resumes an unfinished one from the same source. Nobody else can open the store until the copy is
+   * finished. Throws CopyRefusedError if the store contains anything else.
    */
   begin(source: string): Promise<ReadonlyMap<string, CopyMark>>
-  /** Rows and mark in one transaction. */
+  /** Writes rows and mark in one transaction. */
   write(table: CopiedTable, rows: readonly CopiedRow[], mark: CopyMark): Promise<void>
-  /** Writes what follows from the rows: sums, indexes, numbers that are given next. Done again after a kill. */
+  /** Writes everything derived from the rows: sums, indexes, next numbers. Runs again after a kill. */
   derive(): Promise<void>
-  /** The store can be used. */
+  /** Makes the store usable. */
   finish(): Promise<void>
 }
 
-/** A sentence for the operator: nothing was copied. */
+/** Nothing was copied; the message is for the operator. */
 export class CopyRefusedError extends Error {
   override readonly name = 'CopyRefusedError'
 }
 
-/** The table of marks in the target; it is there while a copy is unfinished. */
+/** The target's table of marks, which exists only while a copy is unfinished. */
 export const MARKS_TABLE = 'store_copy'
-/** Its row about the source. */
+/** The row that names the source. */
 export const SOURCE_MARK = 'source'
 
 export function assertSameSource(stored: string | undefined, source: string, target: string): void {
@@ -63,7 +63,7 @@ export function assertEmpty(tables: readonly string[], target: string): void {
   )
 }
 
-/** As the target stores it. */
+/** The form in which the target stores a mark. */
 export function markText({ key, rows, isDone }: CopyMark): string {
   const plain = key?.map((value) =>
     value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value,

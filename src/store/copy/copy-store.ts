@@ -3,7 +3,7 @@
  *
  *   begin ──▶ tables, batch by batch, each with its mark ──▶ derive ──▶ compare every part ──▶ finish
  *     ▲                        │ killed
- *     └────────────────────────┘ goes on after the last mark
+ *     └────────────────────────┘ resumes after the last mark
  */
 import { createHash, type Hash } from 'node:crypto'
 import type { CopyDifference, CopyProgress } from '../maintain.ts'
@@ -14,16 +14,16 @@ export interface CopyOptions {
   readonly source: CopySide
   readonly target: CopyTarget
   readonly onProgress: (progress: CopyProgress) => void
-  /** After the rows, before they are compared. */
+  /** Called after the rows are copied and before they are compared. */
   readonly copySecrets: () => Promise<void>
 }
 
 export interface CopyResult {
   readonly tables: number
   readonly rows: number
-  /** Feeds and days, and tables without them. */
+  /** The number of compared parts: days of feeds, and whole tables for the rest. */
   readonly parts: number
-  /** Empty when the copy is the same; otherwise the target stays unfinished. */
+  /** Empty if the copy is identical; otherwise the target stays unfinished. */
   readonly differences: readonly CopyDifference[]
 }
 
@@ -114,7 +114,7 @@ async function compareTables(
   return { rows, parts, differences }
 }
 
-/** Number and SHA-256 of the rows of each part. */
+/** The row count and SHA-256 of each part. */
 async function partsOf(
   side: CopySide,
   table: CopiedTable,

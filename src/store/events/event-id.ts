@@ -1,11 +1,11 @@
 /**
- * An event's id: the log's own random name and the event's number. Two logs never share an id, and an id shows where
- * its event is.
+ * An event's id consists of the log's random name and the event's number. Two logs never share an id, and an id shows
+ * where its event is.
  */
 export interface EventIds {
   of(seq: number): string
   seqOf(id: string): number | undefined
-  /** The beginning of an event's text, up to where `NewEvent.tail` continues. */
+  /** The beginning of an event's text; `NewEvent.tail` follows it. */
   headOf(seq: number): string
 }
 

@@ -1,13 +1,13 @@
 import type { EventFilter } from '../events.ts'
 
-/** What a filter looks at. */
+/** The parts of an event that a filter checks. */
 interface FilteredEvent {
   readonly kind: string
   /** Joined by spaces. */
   readonly addresses: string
 }
 
-/** Whether any of the filters selects an event; without filters every one is selected. */
+/** Whether any of the filters selects an event; without filters every event is selected. */
 export function wantedBy(filters: readonly EventFilter[] | undefined): (event: FilteredEvent) => boolean {
   if (filters === undefined) return () => true
   const prepared = filters.map(({ kinds, addresses }) => ({

@@ -2,8 +2,8 @@ import type { Job, JobOutcome, PlannedJobs } from '../jobs.ts'
 import { deliveryId, deliveryNumber } from './delivery-id.ts'
 
 /**
- * How jobs and outcomes cross to the writer thread and back: as rows of plain values. Objects would repeat the names
- * of their members, thousands of times a second.
+ * Jobs and outcomes cross to the writer thread and back as rows of plain values, because objects would repeat the names
+ * of their members thousands of times a second.
  */
 export type ClaimedRow = readonly [
   number: number,
@@ -17,7 +17,7 @@ export type OutcomeRow = readonly [
   kind: JobOutcome['kind'],
   number: number,
   claim: number,
-  /** Of a retry. */
+  /** Only used for a retry. */
   delayMs: number,
   atMs: number,
   status: number | null,

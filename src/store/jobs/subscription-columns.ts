@@ -1,6 +1,6 @@
 import type { SubscriptionRecord } from '../jobs.ts'
 
-/** The column of every field of a subscription, the same in every engine with tables. */
+/** The column of every field of a subscription, the same in all SQL engines. */
 export const SUBSCRIPTION_COLUMNS = {
   id: 'id',
   accountId: 'account_id',

@@ -1,10 +1,10 @@
 import type { MarketType } from '../../core/rows/market.ts'
 
-/** The end of a perpetual in the order of ends. */
+/** The end of a perpetual, for sorting by end. */
 export const NO_END = Number.MAX_SAFE_INTEGER
 
 const MINUTE_MS = 60_000
-/** A window that holds an instant ends within its duration; the double leaves room for odd windows. */
+/** A window that contains an instant ends within its duration; twice the duration leaves room for irregular windows. */
 const MAX_WINDOW_MS: Record<MarketType, number> = {
   '5m': 10 * MINUTE_MS,
   '15m': 30 * MINUTE_MS,
@@ -13,7 +13,7 @@ const MAX_WINDOW_MS: Record<MarketType, number> = {
   '24h': 2880 * MINUTE_MS,
 }
 
-/** When a market of this type that holds an instant ends at the latest; '' is a market without a type. */
+/** The latest possible end of a market of this type that contains an instant; '' is a market without a type. */
 export function latestEnd(type: MarketType | '', time: number): number {
   return type === '' ? NO_END : time + MAX_WINDOW_MS[type]
 }

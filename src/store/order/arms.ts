@@ -1,4 +1,4 @@
-/** The order of pages: (time, source, instrument, sequence), and where a walk over several feeds continues. */
+/** The order of pages, (time, source, instrument, sequence), and where a page over several feeds continues. */
 import type { Feed } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Position, SeriesQuery, TimeRange } from '../series.ts'
@@ -7,11 +7,11 @@ import type { Position, SeriesQuery, TimeRange } from '../series.ts'
 export interface Arm {
   feed: number
   rank: number
-  /** Undefined: every instrument of the feed. */
+  /** Undefined for every instrument of the feed. */
   instrument: string | undefined
 }
 
-/** Merging is cheap per row but not free per arm. */
+/** Merging is cheap per row, but each arm adds a cost. */
 const MAX_ARMS = 200
 
 export function armsOf(query: SeriesQuery, feedId: (feed: Feed) => number | undefined): Arm[] {
@@ -22,7 +22,7 @@ export function armsOf(query: SeriesQuery, feedId: (feed: Feed) => number | unde
     const rank = SOURCES.indexOf(feed.source)
     const wanted = query.filters?.instruments
     if (wanted === undefined) arms.push({ feed: id, rank, instrument: undefined })
-    // No row has one with a character zero (`checkKey`), and not every engine can be asked for it.
+    // No row has an instrument with the character U+0000 (`checkKey`), and some engines refuse it in a query.
     else
       for (const instrument of new Set(wanted))
         if (!instrument.includes('\0')) arms.push({ feed: id, rank, instrument })
@@ -36,7 +36,7 @@ export function endOf(range: TimeRange): number {
   return range.toInclusive ? range.to + 1 : range.to
 }
 
-/** What a walk needs to find where it continues. */
+/** What determines where a page continues. */
 type WalkQuery = Pick<SeriesQuery, 'range' | 'order'> & { position?: Position | undefined }
 
 export interface Edge {
@@ -45,7 +45,7 @@ export interface Edge {
   seq: number
 }
 
-/** The key that an arm starts after. No stored key has a sequence below 0. */
+/** The key after which an arm starts. No stored key has a sequence below 0. */
 export function edgeOf(query: WalkQuery, arm: Arm): Edge {
   const { position } = query
   const start = (ts: number): Edge => ({ ts, instrument: '', seq: -1 })
@@ -62,7 +62,7 @@ export function edgeOf(query: WalkQuery, arm: Arm): Edge {
   return start(arm.rank < rank ? position.ts + 1 : position.ts)
 }
 
-/** At the edge's instant, an instrument before or after the edge's is wholly on one side of it. */
+/** At the edge's instant, all rows of a different instrument are on one side of the edge. */
 export function seqBeside(edge: Edge, instrument: string): number {
   const order = compareText(instrument, edge.instrument)
   if (order === 0) return edge.seq
@@ -71,13 +71,13 @@ export function seqBeside(edge: Edge, instrument: string): number {
 
 const FIRST_HALF = 0xd800
 
-/** By bytes of UTF-8, which is by code point, as databases compare text without a locale. */
+/** Compares by UTF-8 bytes, which is by code point, as databases compare text without a locale. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
     if (x === y) continue
-    // Only halves of pairs are in another order than their code points.
+    // Only surrogates sort differently from their code points.
     return x < FIRST_HALF && y < FIRST_HALF ? x - y : Buffer.compare(Buffer.from(a), Buffer.from(b))
   }
   return a.length - b.length

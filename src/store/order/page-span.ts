@@ -4,7 +4,7 @@ import type { Span } from '../coverage.ts'
 import type { Page, SeriesQuery } from '../series.ts'
 import { endOf } from './arms.ts'
 
-/** The part of the query's range that the page covers: from where it continues to the end of its last row. */
+/** The part of the query's range that the page covers: from where the page starts to the end of its last row. */
 export function pageSpan(query: SeriesQuery, page: Pick<Page, 'hasMore' | 'lastTs'>): Span {
   const begin = query.position?.ts
   const lastTs = page.hasMore ? page.lastTs : undefined
@@ -15,7 +15,7 @@ export function pageSpan(query: SeriesQuery, page: Pick<Page, 'hasMore' | 'lastT
     : { from: lastTs ?? query.range.from, to: begin === undefined ? rangeEnd : upTo(begin) }
 }
 
-/** A candle that begins inside of the range is in the page as a whole: all of its time counts. */
+/** A candle that begins inside the range is completely in the page, so all of its time counts. */
 function rangeEndOf(query: SeriesQuery): number {
   const end = endOf(query.range)
   const lengthMs = candleMs(query)
@@ -31,7 +31,7 @@ export function rowEnd(query: SeriesQuery, ts: number): number {
   return ts + (candleMs(query) ?? 1)
 }
 
-/** The length of the candles of the query; flow has candles too. */
+/** The length of the query's candles; `flow` rows are candles too. */
 function candleMs({ feeds: [feed] }: SeriesQuery): number | undefined {
   const isCandle = feed?.dataset === 'candles' || feed?.dataset === 'flow'
   return isCandle && feed.interval !== '' ? INTERVAL_MS[feed.interval] : undefined

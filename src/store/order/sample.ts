@@ -1,15 +1,15 @@
 /**
- * Sampling: per instrument the last row of each step (e - step, e]. The walk jumps from one step that has
- * rows to the next, and inside a step looks once at each instrument that was active in those hours, so
- * its cost follows the rows it returns and not the rows it skips. It rests between steps: many instruments take long.
+ * Sampling: the last row of each step (e - step, e] per instrument. It jumps from one step that has rows to the next,
+ * and inside a step reads once per instrument that was active in those hours, so its cost depends on the rows it
+ * returns and not on the rows it skips. It rests between steps, because many instruments take long.
  */
 import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { Position, SeriesQuery } from '../series.ts'
 import { type Arm, comparePositions, endOf, isAfter } from './arms.ts'
 
-/** What sampling needs of rows, wherever they are stored. The times that it asks for go in one direction. */
+/** What sampling needs from rows, wherever they are stored. The requested times move in one direction. */
 export interface Samples<Row extends { position: Position }> {
-  /** Time of the first (last) row of an arm between two times, both included. */
+  /** Time of the first (`asc`) or last (`desc`) row of an arm between two times, both included. */
   nearest(arm: Arm, order: 'asc' | 'desc', from: number, to: number): RestingWork<number | undefined>
   /** The last row of each instrument of an arm between two times, both included. */
   lasts(arm: Arm, from: number, to: number): RestingWork<Row[]>

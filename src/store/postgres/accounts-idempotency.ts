@@ -3,7 +3,7 @@ import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
 import type { AccountsStore, HeldClaim, IdempotencyClaim } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
-/** A claim waits while old entries of its account are deleted, so that is done a little at a time. */
+/** A claim waits while old entries of its account are deleted, so they are deleted in small batches. */
 const FORGOTTEN_AT_ONCE = 200
 const PRUNED_AT_ONCE = 5_000
 
@@ -38,7 +38,7 @@ const REMOVE = statement(
    UPDATE idempotency_totals t SET entries = t.entries - 1, bytes = t.bytes - gone.bytes FROM gone
    WHERE t.account_id = gone.account_id`,
 )
-/** Returns nothing when the account has as many as it may have. */
+/** Returns no row if the account already has its maximum number of entries. */
 const PUT = statement(
   'idempotency_put',
   `WITH put AS (
@@ -82,13 +82,13 @@ type Idempotency = Pick<
   AccountsStore,
   'claimIdempotency' | 'finishIdempotency' | 'extendIdempotency' | 'releaseIdempotency'
 > & {
-  /** Deletes expired entries, those of accounts that do not come again too. */
+  /** Deletes expired entries, including those of accounts that make no more calls. */
   pruneIdempotency(): Promise<void>
 }
 
 /**
- * Those of an account wait for each other's lock: one at a time, so that the others do not wait with a connection each
- * and leave none to other accounts.
+ * Calls of one account wait for the same row lock. They take turns, with at most this many in the queue; otherwise each
+ * waiting call would hold a connection and other accounts would get none.
  */
 const MAX_WAITING = 1_000
 
@@ -111,7 +111,7 @@ function turns() {
 
 export function idempotencyEntries(db: Database): Idempotency {
   const inTurn = turns()
-  /** Of the claims that this process has to finish or release. */
+  /** The account of each claim that this process still has to finish or release. */
   const accountOf = new Map<number, string>()
   const settle = <R>({ claim }: HeldClaim, run: () => Promise<R>): Promise<R> => {
     const accountId = accountOf.get(claim)

@@ -1,11 +1,10 @@
 /**
  * Charges, usage and credit leases of one process, in one transaction:
  *
- *   new entries (by id) ──▶ usage by day, keys seen ──▶ budgets: created, spent from and locked
- *        ──▶ what others hold and wait for, read under the lock ──▶ leases of this process
+ *   new entries (by id) ──▶ usage by day, last use of keys ──▶ budgets: create, spend and lock
+ *        ──▶ leases and waits of other processes, read under the lock ──▶ leases of this process
  *
- * Everything that two processes may both change is changed in the order of its key, so that they never wait for each
- * other in a circle.
+ * Rows that two processes may both change are changed in key order, so that the processes never deadlock.
  */
 import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credit-lease.ts'
 import { type ChargeSums, chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
@@ -34,7 +33,7 @@ const ADD_USAGE = statement(
      row_count = u.row_count + excluded.row_count, failed = u.failed + excluded.failed,
      rate_limited = u.rate_limited + excluded.rate_limited`,
 )
-/** One that another process changes right now is noted the next time. */
+/** Skips keys that another process is changing right now; their next use updates them. */
 const SEE_KEYS = statement(
   'key_see',
   `WITH n AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS n (id, at)),
@@ -43,7 +42,7 @@ const SEE_KEYS = statement(
      WHERE k.last_used_at IS NULL OR k.last_used_at < n.at FOR NO KEY UPDATE OF k SKIP LOCKED)
    UPDATE keys k SET last_used_at = free.at FROM free WHERE k.id = free.id`,
 )
-/** Spends 0 of a budget that is only leased from: that locks it. */
+/** Spends 0 from a budget that is only leased from, in order to lock it. */
 const SPEND = statement(
   'budget_spend',
   `INSERT INTO budgets AS b (id, period_start, credit_limit, used)
@@ -52,7 +51,7 @@ const SPEND = statement(
    ON CONFLICT (id, period_start) DO UPDATE SET used = b.used + excluded.used
    RETURNING id, period_start AS "periodStartMs", credit_limit AS "limit", used`,
 )
-/** A statement of its own, after the lock: it sees what was committed until then. */
+/** A separate statement after the lock, so that it sees everything committed up to then. */
 const READ_SHARES = statement(
   'lease_read_shares',
   `SELECT n.place::int - 1 AS place, coalesce(l.held, 0)::bigint AS held, coalesce(l.holders, 0) AS holders,
@@ -109,12 +108,12 @@ interface ShareRow {
 
 const WANTED = 'wanted '
 
-/** What is sent when a process begins to wait for credits. */
+/** The message sent when a process starts to wait for credits. */
 function wantedBy(holder: string): string {
   return WANTED + holder
 }
 
-/** Undefined: the message is another one. */
+/** Undefined for any other message. */
 export function waitingHolder(message: string): string | undefined {
   return message.startsWith(WANTED) ? message.slice(WANTED.length) : undefined
 }
@@ -126,7 +125,7 @@ export function settler(db: Database, channel: string) {
       const [, , shares] = await Promise.all([
         addUsage(tx, batch, sums),
         seeKeys(tx, batch.keysSeen),
-        // Last: budgets are what processes wait for.
+        // Last, so that budgets, which other processes wait for, are locked as briefly as possible.
         batch.leases.length === 0 && sums.budgets.size === 0 ? [] : spendAndLease(tx, batch, sums),
       ])
       return {
@@ -134,7 +133,7 @@ export function settler(db: Database, channel: string) {
         beginsToWait: shares.some(({ isWaiting, waited }) => isWaiting && !waited),
       }
     })
-    // After the commit, and not with it: every commit with a message waits for a lock of the whole server.
+    // After the commit rather than in it, because every commit with a notification takes a server-wide lock.
     if (beginsToWait) await db.rows(NOTIFY, [channel, wantedBy(batch.holder)]).catch(() => {})
     return grants
   }
@@ -156,7 +155,7 @@ async function insertCharges(tx: Queries, entries: readonly LedgerEntry[]): Prom
   ])
   const isNew = new Set(written.map(({ id }) => id))
   for (const entry of entries) {
-    // Deleted, so that an entry that is in the batch twice counts once.
+    // Removed from the set so that an entry that is in the batch twice counts once.
     if (isNew.delete(entry.id)) sums.add(entry)
   }
   return sums
@@ -192,7 +191,7 @@ async function seeKeys(tx: Queries, keysSeen: SettleBatch['keysSeen']): Promise<
 interface Share {
   readonly grant: CreditLeaseGrant
   readonly isWaiting: boolean
-  /** It waited before, and the others know. */
+  /** Whether it was waiting before, so that the others already know. */
   readonly waited: boolean
 }
 
@@ -242,7 +241,7 @@ async function writeLeases(
   shares: readonly Share[],
 ): Promise<void> {
   const grants = shares.map(({ grant }) => grant)
-  // An active process keeps its row even with nothing leased: the others then leave it a share.
+  // An active process keeps its row even with nothing leased, so that the others leave it a share.
   const kept = grants.filter((_, place) => leases[place]?.release === false)
   const released = grants.filter((_, place) => leases[place]?.release !== false)
   const waiting = shares.filter(({ isWaiting }) => isWaiting).map(({ grant }) => grant)

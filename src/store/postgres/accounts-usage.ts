@@ -2,7 +2,7 @@ import { usageDay, usageEnd } from '../accounts/sum-charges.ts'
 import type { AccountsStore, BudgetState, UsageRow } from '../accounts.ts'
 import { type Database, statement } from './database.ts'
 
-/** What was used: of budgets, by day, and in the dashboard. */
+/** Spent budgets, usage by day, and the daily allowance of dashboard views. */
 const BUDGET = statement(
   'budget_read',
   'SELECT credit_limit AS "limit", used FROM budgets WHERE id = $1 AND period_start = $2',
@@ -16,7 +16,7 @@ const USAGE = statement(
    ORDER BY day DESC, environment DESC, endpoint DESC, key_id DESC LIMIT $8::bigint`,
 )
 const VIEWS = statement('views_read', 'SELECT used FROM view_allowance WHERE account_id = $1 AND day = $2')
-/** One row per account, which starts from 0 every day. Returns nothing when it would be above the limit. */
+/** One row per account, which restarts from 0 every day. Returns no row if the view would exceed the limit. */
 const TAKE_VIEW = statement(
   'views_take',
   `INSERT INTO view_allowance AS v (account_id, day, used) SELECT $1, $2, $3::bigint WHERE $3::bigint <= $4::bigint

@@ -6,8 +6,8 @@ import { type Database, statement } from './database.ts'
 import { listen } from './listen.ts'
 
 /**
- * Changes by other processes. A message makes them known at once; asking regularly finds them when a message was lost.
- * A key that was revoked anywhere is refused everywhere within a second.
+ * Watches for changes by other processes. A notification announces a change at once; polling finds it if the
+ * notification was lost. A key that one process revokes is refused by all processes within a second.
  */
 const LOOK_EVERY_MS = 400
 
@@ -38,7 +38,7 @@ export async function watchAccounts(
     address: PostgresAddress
     clock: Clock
     channel: string
-    /** Whether the process itself leases under this name. */
+    /** Whether this process itself leases credits under this name. */
     isOwn: (holder: string) => boolean
   },
 ): Promise<() => Promise<void>> {
@@ -51,7 +51,7 @@ export async function watchAccounts(
     const begun = resets
     const [changes] = await db.rows<Changes>(CHANGES, [seen])
     if (changes === undefined || isEnded) return
-    // Every account counts as changed since it began: this one has not asked for all of them.
+    // After a reset during the query `seen` stays at EVERY_ACCOUNT, because this answer did not cover all accounts.
     if (resets === begun) seen = changes.newest
     if (changes.accountIds.length > 0) watch.onAccounts(changes.accountIds)
     if (changes.isWanted) watch.onWanted()
@@ -61,7 +61,7 @@ export async function watchAccounts(
     looking ??= (async () => {
       while (again && !isEnded) {
         again = false
-        // Asked again at the next turn; other calls report what is wrong with the server.
+        // The next poll asks again; other calls report what is wrong with the server.
         await look().catch(() => {})
       }
       looking = undefined
@@ -77,7 +77,7 @@ export async function watchAccounts(
       else if (!isOwn(holder)) watch.onWanted()
     },
     onConnected(again) {
-      // Perhaps to a standby that was promoted and lacks the last changes: their numbers are given again.
+      // This may be a promoted standby that lacks the last changes and will assign their numbers again.
       if (again) {
         seen = EVERY_ACCOUNT
         resets++

@@ -1,4 +1,4 @@
-/** What only an engine across the network has to hold: changes arrive although messages and connections are lost. */
+/** What only an engine across the network must guarantee: changes arrive even if messages and connections are lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -25,12 +25,12 @@ const keyOf = (id: string): NewKey => ({
   expiresAtMs: null,
 })
 
-/** Two processes; the second one notes what it hears of the first. */
+/** Two processes; the second one records the changes of the first that it is notified of. */
 async function withTwo(
   run: (parts: {
     store: AccountsStore
     heard: string[][]
-    /** How long it takes until `heard` has grown. */
+    /** Resolves with the time until `heard` has grown. */
     hears: (change: () => Promise<unknown>) => Promise<number>
     place: PostgresPlace
   }) => Promise<void>,
@@ -82,7 +82,7 @@ test('a change is found when its message is lost', { skip }, async () => {
   await withTwo(async ({ store, heard, hears, place }) => {
     const schema = /schema=(\w+)/.exec(place.address)?.[1]
     const tookMs = await hears(() =>
-      // As a process that died between its commit and the message.
+      // As if a process died between its commit and the message.
       onServer(place, (client) =>
         client.query(`
           BEGIN;
@@ -234,7 +234,7 @@ test('the newest key is found also where a process of an older release has rotat
     await store.createKey(keyOf('key_1'))
     await store.rotateKey('key_1', { key: keyOf('key_2'), oldExpiresAtMs: 9 })
     await store.rotateKey('key_2', { key: keyOf('key_3'), oldExpiresAtMs: 9 })
-    // As one does that does not know the column.
+    // As a process that does not know the column would leave it.
     await onServer(place, (client) =>
       client.query(`UPDATE ${schema}.keys SET first_key_id = NULL WHERE id = 'key_3'`),
     )

@@ -18,9 +18,9 @@ import { noticeRecords } from './notices-records.ts'
 import { openDatabase } from './open-database.ts'
 import { userRecords } from './users-records.ts'
 
-/** Charges wait while old ones are deleted, so that is done a little at a time. */
+/** Charges wait while old entries are deleted, so they are deleted in small batches. */
 const PRUNED_AT_ONCE = 2_000
-/** Leases and waits of processes that ended are deleted after this time. */
+/** Leases and waits of dead processes are deleted this long after they expire. */
 const DEAD_HOLDER_MS = 24 * 3_600_000
 
 const STATE = statement(

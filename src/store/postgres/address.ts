@@ -1,23 +1,23 @@
 /**
- * `postgres://user:password@host1:5432,host2/database?option=value`. The driver knows one host only, so the address is
- * read here. It contains a password: it is shown through `shownAddress` and in no other way.
+ * Parses `postgres://user:password@host1:5432,host2/database?option=value`, because the driver accepts only one host.
+ * The address contains a password, so it is shown only through `shownAddress`.
  */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
-/** A plain value, which threads are started with. */
+/** A plain value that can be passed to threads. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
   /** In the order in which they are tried. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly database: string
   readonly user: string
-  /** Left out: from PGPASSWORD or the password file. */
+  /** Undefined if the password comes from PGPASSWORD or the password file. */
   readonly password: string | undefined
   readonly tls: TlsSettings | undefined
-  /** Names of schemas start with it: several services can share a database. */
+  /** All schema names start with this, so that several services can share a database. */
   readonly schema: string
-  /** Connections of a thread and schema. */
+  /** Connections per thread and schema. */
   readonly poolSize: number
   /** A statement that takes longer is cancelled. */
   readonly statementMs: number
@@ -31,7 +31,7 @@ interface TlsSettings {
   readonly keyFile: string | undefined
 }
 
-/** Why an address is wrong, without repeating it. */
+/** Explains what is wrong with an address without repeating it, because it may contain a password. */
 class PostgresAddressError extends RangeError {
   override readonly name = 'PostgresAddressError'
 }
@@ -55,7 +55,7 @@ const OPTIONS = [
 type Option = (typeof OPTIONS)[number]
 
 const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/s
-/** A host name, an IPv4 address or an IPv6 address in brackets, and perhaps a port. */
+/** A host name, an IPv4 address or an IPv6 address in brackets, optionally followed by a port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i
 const SCHEMA = /^[a-z][a-z0-9_]{0,40}$/
 
@@ -96,7 +96,7 @@ export function shownAddress({ hosts, database, schema }: PostgresAddress): stri
   return `postgres://${shown.join(',')}/${database}${schema === DEFAULT_SCHEMA ? '' : `?schema=${schema}`}`
 }
 
-/** Read at every connection, so that renewed certificates are used. */
+/** Reads the files for every connection, so that renewed certificates are used. */
 export function tlsOptions({ tls }: PostgresAddress, host: string): ConnectionOptions | false {
   if (tls === undefined) return false
   const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, 'utf8'))

@@ -1,4 +1,4 @@
-/** A standby that lacks the newest writes takes over: nothing that processes know by a number or term gets it again. */
+/** A standby that lacks the newest writes takes over; no number or term that processes know is assigned again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startCluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
@@ -14,13 +14,13 @@ const SUBSCRIPTION = {
   ...{ accountId: 'acc', keyId: 'key', url: 'https://example.com/', kinds: ['block_added'], addresses: [] },
   ...{ batch: false, createdAtMs: 1, secret: 'sealed' },
 }
-/** Each has a feed of its own. */
+/** Each has its own feed. */
 const FEEDS = { first: 'BTC', lost: 'ETH', found: 'SOL', next: 'XRP' } as const
 const feed = (name: keyof typeof FEEDS): Feed => ({
   ...{ dataset: 'candles', source: 'cexa', symbol: FEEDS[name], interval: '1s' },
 })
 
-/** One of everything that is numbered, made on the server that accepts writes now. */
+/** Creates one of everything that is numbered, on the server that accepts writes now. */
 async function makeOne(address: string, name: keyof typeof FEEDS) {
   const stores = openStores(parseStoreAddress(address), systemClock)
   const [environment, jobs, leases] = [await stores.environment('test'), stores.jobs('test'), stores.leases()]
@@ -85,7 +85,7 @@ test('numbers, terms and claims of a server that was replaced are not given agai
       assert.ok(number > found[name as keyof typeof found], name)
 
     await primary.restart()
-    // Under another name nothing is known of it, as in a process that starts.
+    // Under another host name nothing is remembered of the server, as in a process that starts.
     const { client } = await connect(parsePostgresAddress(address('localhost'), 8), ['tapeline'])
     const { rows } = await client.query<{ port: number }>('SELECT inet_server_port() AS port')
     await client.end()

@@ -1,16 +1,16 @@
-/** PostgreSQL's own programs, which back up and verify. */
+/** Runs PostgreSQL's own backup and verification programs. */
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { BackupRefusedError } from '../backups.ts'
 import type { PostgresAddress } from './address.ts'
 
-/** Where Debian and its relatives install what is not on the path. */
+/** Where Debian and its derivatives install programs that are not on the path. */
 const INSTALLED = '/usr/lib/postgresql/*/bin'
 const MAX_SHOWN = 400
 
 type Tool = 'pg_basebackup' | 'pg_verifybackup' | 'pg_archivecleanup'
 
-/** BackupRefusedError where it is not installed or fails, with what it said. */
+/** Throws BackupRefusedError if the program is not installed, or with its output if it fails. */
 export async function runTool(
   tool: Tool,
   args: readonly string[],
@@ -31,7 +31,7 @@ function newest(tool: Tool): string[] {
   return globSync(`${INSTALLED}/${tool}`).sort().reverse()
 }
 
-/** Undefined where there is no such program. */
+/** Undefined if there is no such program. */
 function runProgram(
   program: string,
   args: readonly string[],
@@ -52,7 +52,7 @@ function runProgram(
   })
 }
 
-/** For programs of PostgreSQL; the password is in a file, since arguments are seen by everybody. */
+/** The connection string for PostgreSQL's programs. The password is in a file because other users see arguments. */
 export function connectionText(
   { hosts, user, database, tls }: PostgresAddress,
   passwordFile: string | undefined,

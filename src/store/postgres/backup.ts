@@ -1,10 +1,10 @@
 /**
  * Base backups of a PostgreSQL server by its own programs, in one folder:
  *
- *   base/<time>/       what pg_basebackup wrote, with its manifest; verified by pg_verifybackup
- *   base/<time>.json   when and what: from this file on it counts
- *   wal/               the archive, where the server's archive_command puts it
- *   work/              of a backup that runs, or was killed: removed by the next one
+ *   base/<time>/       the output of pg_basebackup with its manifest, verified by pg_verifybackup
+ *   base/<time>.json   describes the backup, which exists once this file is written
+ *   wal/               the archive, written by the server's archive_command
+ *   work/              files of a running or killed backup; the next backup removes them
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -26,12 +26,12 @@ export interface BaseBackup {
   readonly name: string
   readonly takenAtMs: number
   readonly release: string
-  /** Of the server; the same for all backups in a folder. */
+  /** Identifies the server; the same for all backups in a folder. */
   readonly identity: string
   readonly major: number
   readonly files: number
   readonly bytes: number
-  /** The oldest file of the archive that is needed to restore it. */
+  /** The oldest WAL file that a restore of this backup needs. */
   readonly firstWal: string
 }
 
@@ -44,7 +44,7 @@ interface ServerBackupOptions {
 }
 
 const KILOBYTE = 1_024
-/** With them begins the name of a file of the archive; its place in the log follows. */
+/** The name of a WAL file begins with its timeline; its position in the log follows. */
 const TIMELINE_DIGITS = 8
 
 export async function backupServer(
@@ -70,7 +70,7 @@ export async function backupServer(
       ['-D', copy, '-d', connection, '-X', 'stream', '-c', 'fast', '--no-password', '-P'],
       { major: before.major, onLine: (line) => progressOf(line, onProgress) },
     )
-    // The server's clock counts: times of the archive are of this clock.
+    // The server's clock, because the times in the archive come from it as well.
     const { nowMs: takenAtMs } = await askServer(address)
     await runTool('pg_verifybackup', ['-q', copy], { major: before.major })
     const name = new Date(takenAtMs).toISOString().replaceAll(':', '')
@@ -145,7 +145,7 @@ async function askServer(address: PostgresAddress) {
   }
 }
 
-/** As `12345/67890 kB (18%), 0/1 tablespace`. */
+/** Parses a line such as `12345/67890 kB (18%), 0/1 tablespace`. */
 function progressOf(line: string, onProgress: ServerBackupOptions['onProgress']): void {
   const [, done, total] = /(\d+)\/\s*(\d+) kB/.exec(line) ?? []
   if (done === undefined || total === undefined) return
@@ -172,7 +172,7 @@ async function sizeOf(folder: string): Promise<{ files: number; bytes: number }>
   return { files, bytes }
 }
 
-/** Of a backup that was killed at its end, or while it was removed. */
+/** Removes folders of backups that were killed before they were listed, or while they were being removed. */
 async function removeUnlisted(folder: string, known: readonly BaseBackup[]): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (entry.isDirectory() && !known.some(({ name }) => name === entry.name))
@@ -180,8 +180,9 @@ async function removeUnlisted(folder: string, known: readonly BaseBackup[]): Pro
 }
 
 /**
- * The oldest file of the archive that these backups need. After a restore to an earlier time a newer backup may begin
- * earlier in the log than an older one, on a timeline of its own, which a cleanup of the archive does not look at.
+ * The oldest WAL file that these backups need. After a restore to an earlier time a newer backup may begin earlier in
+ * the log than an older one, on a new timeline. Timelines are not compared, because pg_archivecleanup ignores them as
+ * well.
  */
 export function firstNeededWal(backups: readonly Pick<BaseBackup, 'firstWal'>[]): string | undefined {
   const placeOf = (file: string) => file.slice(TIMELINE_DIGITS)
@@ -189,7 +190,7 @@ export function firstNeededWal(backups: readonly Pick<BaseBackup, 'firstWal'>[])
   return first
 }
 
-/** Files of the archive that only removed backups need go, too. */
+/** Also removes WAL files that only the removed backups needed. */
 async function removeOld(
   folder: string,
   all: readonly BaseBackup[],

@@ -2,7 +2,7 @@ import type { BillingLink, BillingStore } from '../billing.ts'
 import { type Database, statement } from './database.ts'
 import { storable } from './texts.ts'
 
-/** Event ids are kept for longer than a provider repeats an event. */
+/** Longer than a billing provider keeps repeating an event. */
 const EVENT_MEMORY_MS = 60 * 24 * 3_600_000
 
 const LINK = `customer, account_id AS "accountId", last_event_at AS "lastEventAtMs", subscription, status,

@@ -1,4 +1,4 @@
-/** Deletes old rows of groups: whole groups, and of those at the border a part. */
+/** Deletes old rows of book groups: whole groups before the border, and the older rows of groups at the border. */
 import { decodeBlocks } from '../books/block.ts'
 import { mergedRows, tailRowOf } from '../books/group.ts'
 import { wholeBlock } from './books-fold.ts'
@@ -16,7 +16,7 @@ const AT_BORDER = statement(
       AND least(CASE WHEN g.rows > 0 THEN g.first_ts END, CASE WHEN g.waiting THEN g.tail_first END) < $3`,
 )
 
-/** Of up to that many groups before the border; those at it follow with the last of them. */
+/** Deletes up to `atMost` groups before the border; once none is left, it also cuts the groups at the border. */
 export async function cutGroups(
   tx: Queries,
   feed: number,

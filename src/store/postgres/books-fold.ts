@@ -1,4 +1,7 @@
-/** Tails become blocks. A block that is long enough is not written again, unless rows arrive that belong before its last. */
+/**
+ * Folds tails into blocks. A block that is long enough is rewritten only if rows arrive that belong before its last
+ * row, or if its span has ended with many blocks.
+ */
 import { contentOf, decodeBlock, decodeBlocks, encodeBlock } from '../books/block.ts'
 import { type BookRow, compareKeys } from '../books/book-row.ts'
 import { mergedRows, tailRowOf } from '../books/group.ts'
@@ -7,12 +10,12 @@ import { type GroupKey, groupKeys, nameOfGroup, READ_BLOCKS, spanBounds } from '
 import { type Fold, type GroupState, READ_TAILS, type TailRow, writeBlocks } from './books-tables.ts'
 import type { Queries } from './database.ts'
 
-/** Of shorter blocks a row takes twice the room. */
+/** In a shorter block a row takes twice the space. */
 export const MIN_BLOCK_ROWS = 32
-/** A group of many blocks becomes one block when its span is over. */
+/** A group with this many blocks or more becomes one block when its span is over. */
 const MAX_BLOCKS_LEFT = 4
 
-/** A light row and its books, as they arrive. */
+/** An incoming row without its books, and the packed books. */
 export interface IncomingRow {
   readonly ts: number
   readonly seq: number
@@ -22,13 +25,12 @@ export interface IncomingRow {
 
 export interface GroupToFold extends GroupKey {
   readonly state: GroupState
-  /** Rows that are not in the tail yet. */
+  /** Rows of this write that are not in the tail yet. */
   readonly changed: ReadonlyMap<string, IncomingRow>
-  /** Its feed has gone on to a later span. */
+  /** Whether the feed has moved on to a later span. */
   readonly isEnded: boolean
 }
 
-/** Tails become further blocks. */
 export async function foldGroups(tx: Queries, groups: readonly GroupToFold[], now: number): Promise<void> {
   if (groups.length === 0) return
   const withTail = groups.filter(({ state }) => state.tail_rows > 0)
@@ -61,8 +63,8 @@ export async function foldGroups(tx: Queries, groups: readonly GroupToFold[], no
 }
 
 /**
- * The tail becomes a further block. With rows that belong before others it becomes one block with all of them, and after
- * a short block it becomes one with that.
+ * Makes the tail a further block. If some of its rows belong before stored ones, or the span has ended with many
+ * blocks, everything becomes one block; if the tail and the last block are both short, those two become one.
  */
 function fold({ state, isEnded }: GroupToFold, tail: readonly BookRow[], data: readonly Uint8Array[]): Fold {
   const [first, last] = [tail[0], tail.at(-1)]
@@ -91,7 +93,7 @@ function fold({ state, isEnded }: GroupToFold, tail: readonly BookRow[], data: r
   }
 }
 
-/** Rows that become the only block of their group, at least one. */
+/** Makes the rows, of which there is at least one, the only block of their group. */
 export function wholeBlock(state: GroupState, rows: readonly BookRow[]): Fold {
   const sorted = [...rows].sort(compareKeys)
   return {

@@ -1,4 +1,4 @@
-/** The rows of book_groups with their blocks and tails, as they are written. */
+/** Writes the rows of book_groups with their blocks and tails. */
 import { randomInt } from 'node:crypto'
 import { type GroupKey, groupKeys, KEYS, ON_KEY, spanBounds } from './books-groups.ts'
 import { arrayOf, hexLinesOf, lines } from './columns.ts'
@@ -47,7 +47,7 @@ const DELETE_GROUPS = statement(
 
 export interface GroupState extends GroupKey {
   readonly blocks: number
-  /** In the blocks, with the times of the first and the last; empty when first is above last. */
+  /** The number of rows in the blocks; the next two are their first and last times, with first above last if empty. */
   readonly rows: number
   readonly first_ts: number
   readonly last_ts: number
@@ -64,7 +64,7 @@ export interface TailRow extends GroupKey {
   readonly sides: Buffer
 }
 
-/** Version 0 leaves the one that is stored: the blocks are the same. */
+/** Version 0 keeps the stored version, because the blocks have not changed. */
 export async function putGroups(
   tx: Queries,
   states: readonly (GroupState & { readonly version: number })[],
@@ -83,10 +83,10 @@ export async function putGroups(
   ])
 }
 
-/** What a group becomes. */
+/** The new content of a group. */
 export interface Fold {
   readonly parts: readonly { readonly part: number; readonly data: Uint8Array }[]
-  /** Whether the parts are all there are. */
+  /** Whether the parts replace all stored blocks of the group. */
   readonly isWhole: boolean
   readonly state: GroupState
 }

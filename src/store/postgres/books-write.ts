@@ -1,12 +1,12 @@
 /**
  * Writes snapshots and trades of prediction markets. A *group* is one instrument over one span of ten minutes: a row of
- * book_groups, compressed blocks, and a tail of rows that are in no block yet. A row of the tail replaces one of a
- * block.
+ * book_groups, compressed blocks, and a tail of rows that are in no block yet. A tail row replaces the block row with
+ * the same key.
  *
- *   row ──▶ tail ──long, or the feed has gone on to the next span──▶ another block
+ *   row ──▶ tail ──long, or the feed has moved on to the next span──▶ another block
  *
- * The groups of a write are handled together: their state is read, then what is stored already of the rows, if that is
- * possible at all, then everything is written. Rows of a group that becomes a block at once never lie in the tail.
+ * The groups of a write are handled together: their state is read, then the stored versions of incoming rows where
+ * there can be any, then everything is written. Rows of a group that becomes a block at once never enter the tail.
  */
 import { decodeBlocks, spanOf } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
@@ -30,12 +30,15 @@ import { type AppendCounts, noteTimes, type OldVersion, revise } from './series-
 import { type LockedFeed, noteChange } from './series-feeds.ts'
 
 /**
- * How long a tail becomes: a row of it takes ten times the room of one in a block, and a short block twice the room per
- * row of a long one. Instruments with few rows are many, so their tails are packed sooner.
+ * Limits of a tail. A tail row takes ten times the space of a row in a block, and a row in a short block twice that of
+ * a row in a long one. Many instruments have few rows, so after a minute a tail is packed with fewer rows.
  */
 const MAX_TAIL_ROWS = 128
 const MAX_TAIL_MS = 60_000
-/** Groups of earlier spans are folded twice as fast as groups are written, but never all of a span in one transaction. */
+/**
+ * A write folds at most this many groups of earlier spans plus twice those it writes, so that the end of a span does
+ * not make one huge transaction.
+ */
 const FOLDS_AT_LEAST = 4
 
 const STATES = statement(
@@ -73,16 +76,16 @@ interface OldRow {
   readonly recordedAt: number
 }
 
-/** A group in this write. */
+/** A group that this write changes. */
 interface Group extends GroupToFold {
   readonly lockedFeed: LockedFeed
   state: GroupState
   readonly incoming: IncomingRow[]
-  /** What is stored of incoming rows, by key; and then what the write makes of it. */
+  /** The stored versions of incoming rows by key, updated as the write replaces them. */
   readonly old: Map<string, OldRow>
-  /** Rows that are written, by key. */
+  /** The rows to write, by key. */
   readonly changed: Map<string, IncomingRow>
-  /** All rows of the blocks, where they had to be unpacked. */
+  /** All rows of the blocks, if they had to be unpacked. */
   unpacked: BookRow[] | undefined
 }
 
@@ -111,7 +114,7 @@ export async function appendBooks(
   await readOld(tx, groups)
   const corrected = groups.flatMap((group) => decide(group, counts))
   const touched = groups.filter(({ changed }) => changed.size > 0)
-  // Folding changes what is stored of a feed: only a write that changes its version does it.
+  // Folding changes the stored form of a feed, so only a write that also changes the feed's version does it.
   const isChanged = new Set(touched.map(({ feed }) => feed))
   const ended = over
     .filter((state) => isChanged.has(state.feed) && !byName.has(nameOfGroup(state)))
@@ -165,7 +168,7 @@ function groupsOf(packs: readonly { readonly feed: LockedFeed; readonly rows: Pa
   return [...groups.values()]
 }
 
-/** Groups with a tail whose feed has gone on to a later span. */
+/** Groups that still have a tail although their feed has moved on to a later span. */
 function readOver(tx: Queries, groups: readonly Group[]): Promise<GroupState[]> {
   const newest = new Map<number, number>()
   for (const { feed, span } of groups) newest.set(feed, Math.max(span, newest.get(feed) ?? span))
@@ -173,7 +176,7 @@ function readOver(tx: Queries, groups: readonly Group[]): Promise<GroupState[]> 
   return tx.rows<GroupState>(OVER, [arrayOf(newest.keys()), arrayOf(newest.values()), atMost])
 }
 
-/** Reads what is stored of the incoming rows; rows after everything in their group are new. */
+/** Reads the stored versions of the incoming rows; rows after everything in their group are new. */
 async function readOld(tx: Queries, groups: readonly Group[]): Promise<void> {
   const inTail = groups.flatMap((group) =>
     group.incoming
@@ -228,7 +231,7 @@ interface Corrected {
   readonly old: OldRow
 }
 
-/** Applies the incoming rows in their order to what is stored; gives the versions that were replaced. */
+/** Applies the incoming rows in order to the stored ones and returns the versions that were replaced. */
 function decide(group: Group, counts: AppendCounts): Corrected[] {
   const corrected: Corrected[] = []
   for (const row of group.incoming) {
@@ -251,10 +254,10 @@ function decide(group: Group, counts: AppendCounts): Corrected[] {
   return corrected
 }
 
-/** Stands for the time of this write in rows that it replaced itself. */
+/** Stands for the time of this write in rows that the same write replaces again. */
 const NOW = -1
 
-/** How long the tail is with the rows of this write. */
+/** The length and times of the tail including the rows of this write. */
 function tailOf({ state, changed }: Group): { rows: number; first: number; last: number } {
   let [first, last] =
     state.tail_rows > 0

@@ -1,4 +1,4 @@
-/** Hex text of the port, `bytea` in the tables. It is read back with `encode(…, 'hex')`. */
+/** Converts the port's hex text for a `bytea` column; queries read it back with `encode(…, 'hex')`. */
 export function bytea(hex: string): Buffer {
   return Buffer.from(hex, 'hex')
 }

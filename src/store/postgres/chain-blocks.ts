@@ -1,4 +1,4 @@
-/** The followed chain: its blocks have rising ids, and those of an earlier chain are below `chain_from`. */
+/** The followed chain. Its blocks have ascending ids; blocks of an earlier chain have ids below `chain_from`. */
 import type { ChainBlock } from '../chain.ts'
 import { bytea } from './bytea.ts'
 import { type Queries, statement } from './database.ts'
@@ -15,7 +15,7 @@ const BELOW = statement(
   `SELECT ${COLUMNS} FROM chain_blocks
     WHERE ${FOLLOWED} AND id >= (SELECT max(id) FROM chain_blocks) - $1::bigint ORDER BY id LIMIT 1`,
 )
-/** The block itself comes first. */
+/** Returns the block itself first. */
 const FROM_HASH = statement(
   'chain_from_hash',
   `SELECT ${COLUMNS} FROM chain_blocks
@@ -29,7 +29,7 @@ const START = statement(
   'chain_start',
   'UPDATE chain_state SET chain_from = (SELECT coalesce(max(id), 0) + 1 FROM chain_blocks)',
 )
-/** A block of an earlier chain may be followed again. */
+/** A block of an earlier chain may be followed again; it then gets a new id. */
 const INSERT = statement(
   'chain_insert_blocks',
   `INSERT INTO chain_blocks (id, hash, blue_score, daa_score, time_ms)
@@ -49,7 +49,7 @@ export async function checkpointOf(queries: Queries): Promise<ChainBlock | undef
   return (await queries.rows<ChainBlock>(TIP))[0]
 }
 
-/** Those of the blocks that are on the followed chain. */
+/** Returns those of the blocks that are on the followed chain. */
 export function blocksOf(queries: Queries, hashes: readonly string[]): Promise<ChainBlock[]> {
   return queries.rows<ChainBlock>(OF_HASHES, [hashes.map(bytea)])
 }
@@ -72,7 +72,7 @@ export function blockReader(queries: Queries) {
   }
 }
 
-/** The chain goes on with these blocks. */
+/** Appends blocks to the followed chain. */
 export async function addBlocks(queries: Queries, blocks: readonly ChainBlock[]): Promise<void> {
   if (blocks.length === 0) return
   const added = await queries.run(INSERT, [
@@ -84,7 +84,7 @@ export async function addBlocks(queries: Queries, blocks: readonly ChainBlock[])
   if (added !== blocks.length) throw new Error('a block is added that is in the followed chain already')
 }
 
-/** Nothing is deleted here, where it could be millions of rows: that is done in steps, with what is too old. */
+/** Deletes nothing, because that could be millions of rows; pruning deletes the earlier chain in steps. */
 export async function startChainAt(queries: Queries, block: ChainBlock): Promise<void> {
   await Promise.all([queries.run(START), addBlocks(queries, [block])])
 }

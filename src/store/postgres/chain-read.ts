@@ -1,4 +1,4 @@
-/** Reads of the chain index: each is one statement, whatever the length of its list. */
+/** Reads the chain index. A list of any length takes the same number of statements. */
 
 import { afterAll, NEWEST, PENDING_TIME, sumMoved } from '../chain/history-place.ts'
 import { outputOf } from '../chain/indexed-output.ts'
@@ -63,7 +63,7 @@ const TRANSACTION = statement(
       first_seen AS "firstSeenMs"
     FROM transactions WHERE tx_id = $1`,
 )
-/** The page is complete before it is joined: its transactions may be on other servers. */
+/** The page is materialized before the join, because its transactions may be on other servers. */
 export const ADDRESS_PAGE = statement(
   'chain_address_page',
   `WITH page AS MATERIALIZED (

@@ -1,16 +1,16 @@
 /**
- * The write of the chain index: one transaction, which first locks the row of `chain_state`.
+ * Writes the chain index in one transaction, which first locks the row of `chain_state`.
  *
- *   lock ──▶ is this write the last one already? ──yes──▶ its answer was lost: answer again
+ *   lock ──▶ is this write already the last one? ──yes──▶ its answer was lost: answer again
  *                       │ no
  *                       ▼
  *            is the checkpoint the expected one? ──no──▶ CheckpointMovedError
  *                       │ yes
  *                       ▼
- *            numbers, rows, events, the write's own id ──▶ commit
+ *            numbers, rows, events, id of the write ──▶ commit
  *
- * When the answer to the commit is lost, the write is repeated with its id: it is done once, whether it was committed
- * or not. Writes of a store are done one after the other, so that the id of a repeated one is still the last.
+ * If the answer to the commit is lost, the write is repeated with the same id and so takes effect once, whether or not
+ * it was committed. Writes of a store run one after another, so that the id of a repeated write is still the last one.
  */
 import { randomUUID } from 'node:crypto'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
@@ -56,9 +56,9 @@ const INSERT_SEEN = statement(
     ON CONFLICT DO NOTHING`,
 )
 
-/** More events than a standby can have missed when it became the primary: readers may know their numbers. */
+/** More events than a standby can have missed when it is promoted; readers may know the numbers of those events. */
 const SKIPPED_AFTER_FAILOVER = 1_000_000
-/** How long it is tried to find out whether a write was committed: longer than a standby needs to become primary. */
+/** How long a write with an unknown outcome is repeated; longer than a standby needs to become primary. */
 const REPEAT_MS = 30_000
 const REPEAT_DELAY_MS = 200
 
@@ -73,7 +73,7 @@ interface ChainState {
   readonly indexedFrom: number | null
 }
 
-/** `onWritten`: the log has grown. */
+/** `onWritten` is called after the log has grown. */
 export function chainWriter(
   database: Database,
   { clock, onWritten }: { clock: Clock; onWritten: (newestSeq: number) => void },
@@ -112,7 +112,7 @@ export function chainWriter(
 }
 
 async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Promise<ChainWritten> {
-  // Two statements: the second sees what the writer before, which held the lock, has committed.
+  // Two statements, so that the second one sees what the previous holder of the lock committed.
   const [[state], tip] = await Promise.all([queries.rows<ChainState>(LOCK), checkpointOf(queries)])
   if (state === undefined) throw new Error('the chain store has no state')
   if (state.lastWrite === id) return { newestSeq: state.newestSeq, checkpoint: tip }
@@ -154,7 +154,7 @@ async function writeBatch(queries: Queries, batch: ChainWrite, id: string): Prom
   return { newestSeq, checkpoint }
 }
 
-/** One list after the other: a transaction may be in two of them. Mostly only one has any. */
+/** Writes one list after another, because a transaction may be in two of them. Mostly only one list has entries. */
 async function writeTransactions(
   queries: Queries,
   { atMs, entered = [], dropped = [], events = [] }: ChainWrite,
@@ -163,7 +163,7 @@ async function writeTransactions(
 ): Promise<void> {
   await confirm(queries, accepted, numbers)
   await applyTokens(queries, accepted.flatMap(tokensOf(events, numbers.firstSeq)))
-  // A transaction whose number is below these was known before.
+  // Transactions with a number below `firstPlace` were known before.
   await enter(queries, entered, { ...numbers, firstPlace: numbers.firstPlace + accepted.length })
   await drop(queries, dropped, atMs)
 }
@@ -197,7 +197,7 @@ async function remember(queries: Queries, { seen = [], seenTo }: ChainWrite, atM
   if (seenTo !== undefined) await queries.run(SEEN_TO, [bytea(seenTo.hash), seenTo.blueScore])
 }
 
-/** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */
+/** Coverage starts after an unreadable transaction, because it is missing from the rows of unknown addresses. */
 function coverageAfter({ coverageFrom, indexedFrom }: ChainState, { gaps = [], start }: ChainWrite) {
   const unreadable = gaps.filter(({ reason }) => reason === 'unreadable').map(({ toTimeMs }) => toTimeMs)
   if (start !== undefined) return { from: start.timeMs, indexedFrom: indexedFrom ?? start.timeMs }

@@ -41,7 +41,7 @@ async function withPlace(
   }
 }
 
-/** It looks at plans of a server, or at tables as they were before they could be spread. */
+/** For tests that examine plans of one server, or tables from before they could be distributed. */
 const ON_ONE_SERVER = { distribute: false }
 
 const storesIn = (text: string, clock = systemClock) => openStores(parseStoreAddress(text), clock)
@@ -55,7 +55,7 @@ for (const when of ['before', 'after'] as const) {
         await writeNext(chain, { atMs: 1, start: block(1), events: [event('start')] })
         for (let n = 2; n < 8; n++) {
           proxy.cutNextCommit(when)
-          // Without a block in it too: then the checkpoint does not show whether it was written.
+          // Some writes have no block, so that the checkpoint does not show whether they were done.
           const added = n % 2 === 0 ? [block(n, [payment(n, 1, 5n, 0)])] : []
           const { newestSeq } = await writeNext(chain, { atMs: n, added, events: [event('a'), event('b')] })
           assert.equal(newestSeq, 1 + (n - 1) * 2)
@@ -167,7 +167,7 @@ test('the plans of lists read index ranges in order, and no more than the list',
     }
     try {
       await writeNext(chain, { atMs: 1, start: block(1) })
-      // Most rows are of one address and one kind: with and without statistics.
+      // Most rows have one address and one kind; the plans are made with and without statistics.
       for (let n = 2; n < 12; n++) {
         const transactions = Array.from({ length: 500 }, (_, i) => payment(n * 1_000 + i, i % 50 && 1, 5n, 0))
         const events = transactions.map((_, i) =>
@@ -177,7 +177,7 @@ test('the plans of lists read index ranges in order, and no more than the list',
         if (n === 6) await client.query('ANALYZE address_rows, transactions, events, event_addresses')
         const page = await planOf(ADDRESS_PAGE, [address(1), 1e15, 0, 11])
         const candidates = await planOf(CANDIDATES, [0, 1e9, ['rare', 'none'], [address(0), address(1)], 100])
-        // A small table is read whole.
+        // A small table is read as a whole.
         if (n < 5) continue
         assert.match(page, /Index Scan Backward using address_rows_pkey/)
         assert.match(candidates, /Index (Only )?Scan using events_by_kind/)

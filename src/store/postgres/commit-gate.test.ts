@@ -1,4 +1,4 @@
-/** With the synchronous standby gone nothing counts as written, further writes are refused, and reads go on. */
+/** While the synchronous standby is gone nothing counts as written, further writes are refused, and reads go on. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
@@ -33,7 +33,7 @@ const isWritten = (text: string) =>
     () => true,
     () => false,
   )
-/** A write of that text that is refused leaves nothing behind. */
+/** The text can be repeated, because a refused write of it leaves nothing behind. */
 const writesAgain = (text: string) => until('writes are accepted again', () => isWritten(text), 60_000, 200)
 
 test('a commit that waits for a standby that is gone is unknown, and then writes are refused', {

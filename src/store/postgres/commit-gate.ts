@@ -1,13 +1,13 @@
 /**
- * Where commits wait for a synchronous standby that is gone, they wait without end: each would keep a connection, and what
- * it wrote could be lost in a failover. So writes are refused then, and reads go on.
+ * While a synchronous standby is gone, commits wait for it without limit. Each would hold a connection, and its write
+ * could be lost in a failover, so writes are refused in that time while reads go on.
  *
- *   open ──a commit is seen to wait for a standby, or its wait was cancelled──▶ closed
- *    ▲                                                                            │
- *    └────────────────a write of nothing is confirmed──────────────────────────────┘
+ *   open ──a commit is found waiting for a standby, or its wait was cancelled──▶ closed
+ *    ▲                                                                             │
+ *    └─────────────────────────an empty write is confirmed─────────────────────────┘
  *
- * A commit that waits when the gate closes is given up: whether it was done is found out when the gate is open again
- * (commit-outcome.ts).
+ * A commit that is waiting when the gate closes is abandoned; commit-outcome.ts finds out whether it took effect once
+ * the gate is open again.
  */
 import { WritesRefusedError } from '../../core/store-unavailable.ts'
 import { systemClock } from '../../kit/clock.ts'
@@ -15,21 +15,23 @@ import type { PostgresAddress } from './address.ts'
 import { writeNothing } from './commit-outcome.ts'
 import { connect, type ServerConnection } from './connection.ts'
 
-/** A commit that takes longer is looked at; on a busy server that is no fault yet. */
+/** A commit that takes longer is examined; on a busy server that is not yet a fault. */
 const SLOW_MS = 2_000
 const LOOK_EVERY_MS = 1_000
-/** For so long a write of nothing is waited for, before another connection, perhaps to another host, is tried. */
+/** How long to wait for an empty write before trying another connection, perhaps to another host. */
 const CONFIRM_MS = 10_000
 const TRY_AGAIN_MS = 500
 
 const WAITING = `SELECT 1 FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND wait_event = 'SyncRep' LIMIT 1`
 
 export interface CommitGate {
-  /** WritesRefusedError while it is closed. */
+  /** Throws WritesRefusedError while the gate is closed. */
   check(): void
-  /** The answer of a commit that was just sent; WritesRefusedError when it is not waited for any more. */
+  /**
+   * Waits for the answer to a commit that was just sent; rejects with WritesRefusedError if the gate closes meanwhile.
+   */
   answer<R>(connection: ServerConnection, answer: Promise<R>): Promise<R>
-  /** A commit was answered although its standby does not have it. */
+  /** Closes the gate, because a commit was answered although its standby does not have it. */
   noteUnconfirmed(): WritesRefusedError
   end(): void
 }
@@ -72,7 +74,7 @@ export function openCommitGate(address: PostgresAddress, searchPath: readonly st
         client.end().catch(() => {})
       }
     } catch {
-      // A server that does not answer is noticed by whoever waits for it.
+      // Callers that wait for the server notice themselves that it does not answer.
     } finally {
       isLooking = false
     }
@@ -107,7 +109,7 @@ export function openCommitGate(address: PostgresAddress, searchPath: readonly st
   }
 }
 
-/** On a connection of its own: those that others wait for are for reads. */
+/** Uses a separate connection, because the pooled ones are needed for reads. */
 async function isConfirmed(
   address: PostgresAddress,
   searchPath: readonly string[],
@@ -121,7 +123,7 @@ async function isConfirmed(
     const confirmed = await Promise.race([answered, late.catch(() => {})])
     if (confirmed !== undefined) return confirmed
     answered.catch(() => {})
-    // The process that serves it would wait on.
+    // The server process would otherwise keep waiting for the standby.
     const { client } = await connect(address, searchPath)
     try {
       await client.query('SELECT pg_cancel_backend($1::int)', [connection.pid])

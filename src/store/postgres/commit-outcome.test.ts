@@ -1,4 +1,4 @@
-/** A write whose answer is lost is known to be done or not done. */
+/** Whether a write took effect is found out if its answer is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startCluster, withoutPrograms } from '../../../test/postgres/cluster.ts'
@@ -17,7 +17,7 @@ test('a write whose commit was cut is answered as done when it is, and as not do
   const notes = openNotes(proxy.address)
   try {
     assert.deepEqual(await notes.all(), [], 'the table is there')
-    // The first write of a connection, and a later one.
+    // The cuts hit the first write of a connection, and a later one.
     proxy.cutNextCommit('before')
     await assert.rejects(notes.put('a'), isNotDone)
     proxy.cutNextCommit('after')
@@ -40,7 +40,7 @@ test('a write whose commit was cut is answered as done when it is, and as not do
 test('a write that a crash of the server has undone is not answered as done because of a later one', {
   skip: withoutPrograms,
 }, async () => {
-  // What is not committed does not reach the disk, so that the server gives the number of the transaction again.
+  // Uncommitted changes do not reach the disk, so the server assigns the same transaction id again.
   const cluster = await startCluster({ settings: ['wal_writer_delay=10000'] })
   const proxy = await startCuttingProxy(cluster.address)
   const notes = openNotes(proxy.address)

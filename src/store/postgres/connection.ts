@@ -1,4 +1,4 @@
-/** One connection to the host that accepts writes. The only file that knows the driver. */
+/** One connection to the host that accepts writes. Only this file loads the driver. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Writable } from 'node:stream'
@@ -7,51 +7,51 @@ import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unav
 import { type PostgresAddress, tlsOptions } from './address.ts'
 import { findHost, type HostAttempt } from './find-host.ts'
 
-/** Shows in `pg_stat_activity` which process a connection belongs to. The server cuts longer names. */
+/** Shows in `pg_stat_activity` which process a connection belongs to. The server truncates longer names. */
 const APPLICATION_NAME = `tapeline ${hostname().slice(0, 40)}:${process.pid}`
 const CONNECT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
 /** A stopped process inside a transaction must not block its successor for longer. */
 const IDLE_IN_TRANSACTION_MS = 4_000
-/** How much longer than the server's own limit an answer is waited for: then the connection itself hangs. */
+/** How much longer than the server's own limit to wait for an answer; after that the connection itself is stuck. */
 const ANSWER_GRACE_MS = 2_000
 
 const INT8 = 20
-/** Numbers as numbers: what can be above 2^53 is selected as text. */
+/** Parses int8 as a number; values that can exceed 2^53 are selected as text. */
 const numbersIn = ({ getTypeParser }: typeof types) =>
   ((oid: number, format?: 'text' | 'binary') =>
     oid === INT8 ? Number : getTypeParser(oid, format as 'text')) as typeof getTypeParser
 
 export interface ConnectOptions {
-  /** Statements and pauses in a transaction may take any time: for work that an operator has started and waits for. */
+  /** Lifts the limits on statements and on pauses in a transaction, for work that an operator started and waits for. */
   readonly isUnlimited?: boolean
 }
 
 export interface ServerConnection {
   readonly client: Client
-  /** A name that no other connection has. */
+  /** Unique to this connection. */
   readonly id: string
-  /** Of the process that serves it. */
+  /** The id of the server process behind the connection. */
   readonly pid: number
-  /** Tables may lie on several servers (Citus): what one statement or one snapshot reads is not of one moment. */
+  /** Tables may be on several servers (Citus), so one statement or snapshot does not read a single moment. */
   readonly isSpread: boolean
   readonly isBroken: () => boolean
-  /** An answer is not waited for any more: nothing else can be sent on it. */
+  /** Stops waiting for an answer; the connection cannot be used any more. */
   abandon(): void
-  /** Numbers its writes, from 1. */
+  /** The number of the next write, from 1. */
   nextWrite(): number
-  /** Whether a commit was answered since the last call although its wait for a standby was cancelled. */
+  /** Whether, since the last call, a commit was answered although its wait for a standby was cancelled. */
   takeUnconfirmed(): boolean
-  /** What is sent meanwhile leaves in one piece. */
+  /** Everything that `send` writes goes out in one piece. */
   together<R>(send: () => R): R
 }
 
-/** The function of the server that waits for a synchronous standby: it warns when it does not wait any longer. */
+/** The server function that waits for a synchronous standby; it warns when its wait is cancelled. */
 const SYNCHRONOUS_WAIT = 'SyncRepWaitForLSN'
 
 /**
- * Numbers that one server gave may be given again by the one that took over without the newest writes: those of each
- * timeline are apart. A connection sees one timeline only, so the base is a setting of its session.
+ * A server that took over without the newest writes may assign their numbers again, so each timeline has its own range.
+ * A connection sees only one timeline, so the base is a setting of its session.
  */
 const TIMELINE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
 const NUMBER_BASE = `${TIMELINE} - 1 << 32`
@@ -87,7 +87,7 @@ export async function connect(
   throw new StoreUnavailableError(`No PostgreSQL server accepts connections (${failures.join('; ')}).`)
 }
 
-/** What each host is, without an attempt to find the right one. */
+/** The state of each host, without looking for the one to use. */
 export async function hostStates(
   address: PostgresAddress,
 ): Promise<{ host: string; state: 'primary' | 'read only' | 'standby' | undefined; error: string }[]> {
@@ -107,7 +107,7 @@ export async function hostStates(
 }
 
 interface FoundServer extends Pick<HostAttempt<unknown>, 'server'> {
-  /** Undefined: a standby. */
+  /** Undefined for a standby. */
   readonly connection: ServerConnection | undefined
   readonly isReadOnly: boolean
 }
@@ -130,7 +130,7 @@ async function connectTo(
     isUnlimited = false,
   }: { host: string; port: number; searchPath: readonly string[] } & ConnectOptions,
 ): Promise<FoundServer> {
-  // Who has no such server does without the driver.
+  // Loaded here so that processes that do not use PostgreSQL never load the driver.
   const { default: driver } = await import('pg')
   const client = new driver.Client({
     host,
@@ -150,11 +150,12 @@ async function connectTo(
       `search_path=${searchPath.join(',')}`,
       `statement_timeout=${isUnlimited ? 0 : address.statementMs}`,
       `idle_in_transaction_session_timeout=${isUnlimited ? 0 : IDLE_IN_TRANSACTION_MS}`,
-      // Planning a page takes longer than reading it: the server keeps the plan where it costs no more than a new one.
+      // Planning a page takes longer than reading it, so the server keeps the plan unless a new one would be cheaper.
       'plan_cache_mode=auto',
       // A list is an index range in order, cut by a limit; a bitmap would first read all of it.
       'enable_bitmapscan=off',
-      // Compiling takes longer than any of our statements, and a table without statistics looks expensive.
+      // Compiling takes longer than any of our statements, and a table without statistics looks expensive enough for
+      // it.
       'jit=off',
       'timezone=UTC',
     ]
@@ -170,12 +171,12 @@ async function connectTo(
   let writes = 0
   let isUnconfirmed = false
   client.on('notice', ({ routine }) => {
-    // The text would be in the language of the server.
+    // The routine is compared because the text is in the server's language.
     if (routine === SYNCHRONOUS_WAIT) isUnconfirmed = true
   })
   try {
     await client.connect()
-    // A server that accepts the connection and then says nothing is no server; the types do not know this option.
+    // A server that accepts the connection and never answers counts as unreachable; the types lack this option.
     const question = {
       query_timeout: CONNECT_MS,
       text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only,
@@ -188,7 +189,7 @@ async function connectTo(
     const state = answer.rows[0]
     if (state === undefined) throw new Error('it does not say what it is')
     const server = { system: state.system, timeline: state.timeline }
-    // What a standby has may be older than what was served already.
+    // A standby may lack data that was already served.
     if (state.standby) {
       await client.end()
       return { connection: undefined, isReadOnly: true, server }
@@ -218,12 +219,12 @@ async function connectTo(
   }
 }
 
-/** The types do not know it. */
+/** The driver's types do not declare the stream. */
 function streamOf(client: Client): Writable {
   return (client as unknown as { connection: { stream: Writable } }).connection.stream
 }
 
-/** As the driver does with the parts of one statement. */
+/** Corks the stream, as the driver does for the parts of one statement. */
 function inOnePiece<R>(client: Client, send: () => R): R {
   const stream = streamOf(client)
   stream.cork()
@@ -234,20 +235,20 @@ function inOnePiece<R>(client: Client, send: () => R): R {
   }
 }
 
-/** `EPIPE` looks like one too, but all of them contain a digit. */
+/** Every SQLSTATE contains a digit, unlike `EPIPE`. */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
 /**
- * Classes of SQLSTATE after which another try may succeed: connection, deadlock, resources, operator, system; and a
- * transaction that was ended because it took too long.
+ * SQLSTATE classes after which a retry may succeed: connection, rollback, resources, operator intervention, system; and
+ * a transaction that was ended because it took too long.
  */
 const UNAVAILABLE = /^(?:08|40|53|57|58|25P0[34])/
-/** The connection is of no use any more. */
+/** Errors after which the connection is unusable. */
 const BROKEN = /^(?:08|57P|58|25P0[34])/
 const READ_ONLY = '25006'
 const DISK_FULL = '53100'
 const FAILED_TRANSACTION = '25P02'
 
-/** What callers see of an error: `StoreUnavailableError` where the server, not the statement, is the reason. */
+/** Converts an error for callers: `StoreUnavailableError` if the server, not the statement, is the reason. */
 export function storeError(error: unknown): Error {
   const { code } = error as { code?: unknown }
   if (error instanceof Error && typeof code === 'string' && SQLSTATE.test(code)) {
@@ -262,12 +263,12 @@ export function storeError(error: unknown): Error {
     : (error as Error)
 }
 
-/** An earlier statement of the transaction is the reason. */
+/** Whether the error only reports that an earlier statement of the transaction failed. */
 export function isOfFailedTransaction(error: unknown): boolean {
   return (error as { code?: unknown }).code === FAILED_TRANSACTION
 }
 
-/** Another host may accept writes: the next connection looks for it. */
+/** Whether the server accepts no writes; another host may, and the next connection looks for it. */
 export function isOfReadOnlyServer(error: unknown): boolean {
   return (error as { code?: unknown }).code === READ_ONLY
 }
@@ -280,7 +281,7 @@ export function breaksConnection(error: unknown): boolean {
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code } = error as { code?: unknown }
-  // With a SQLSTATE the server itself has answered.
+  // A SQLSTATE means that the server itself answered.
   if (typeof code === 'string' && SQLSTATE.test(code)) return false
   return (
     typeof code === 'string' ||

@@ -34,7 +34,7 @@ test('a thread that had no turn has not waited: a connection whose answer lies u
       .query('SELECT pg_sleep(0.1)')
       .then(() => connections.giveBack(first, 'good'))
     const second = connections.take(300)
-    // Sent, so that the server works on it while the thread stands still.
+    // Waits until the query is sent, so that the server works on it while the thread is blocked.
     await new Promise((resolve) => setTimeout(resolve, 20))
     await new Promise((resolve) => setImmediate(resolve))
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)

@@ -1,4 +1,4 @@
-/** The connections of a thread to one schema: bounded in number, and in how many callers may wait for one. */
+/** The connections of a thread to one schema. Both the connections and the callers that wait for one are bounded. */
 
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { runAfter, systemClock } from '../../kit/clock.ts'
@@ -7,9 +7,9 @@ import type { PostgresAddress } from './address.ts'
 import { connect, type ServerConnection } from './connection.ts'
 
 const MAX_WAITING = 10_000
-/** Of a wait, no more than this counts between two turns of the thread. */
+/** At most this much of a wait counts between two turns of the thread. */
 const TURN_MS = 250
-/** One that nobody used for that long is closed. */
+/** A connection that is unused for this long is closed. */
 const IDLE_MS = 60_000
 
 interface Waiter {
@@ -18,11 +18,11 @@ interface Waiter {
 }
 
 export interface Connections {
-  /** Rejects when none is free for that long. */
+  /** Rejects if no connection becomes free in this time. */
   take(maxWaitMs: number): Promise<ServerConnection>
   /**
-   * `broken`: it is closed, and the idle ones are closed too: they lead to the same server. `stale`: it leads to a
-   * server that refuses writes; where the address names others, one of them may accept them.
+   * `broken` closes the connection and all idle ones, because they lead to the same server. `stale` marks a connection
+   * to a server that refuses writes; it is closed if the address names other hosts, one of which may accept writes.
    */
   giveBack(connection: ServerConnection, state: 'good' | 'stale' | 'broken'): void
   close(): Promise<void>
@@ -55,7 +55,7 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
       (connection) => give(connection),
       (error: Error) => {
         open--
-        // While there is another one, it will be given back.
+        // Another open connection will be given back to the waiting callers.
         if (open > 0) return
         for (const waiter of waiting) waiter.reject(error)
         whenEmpty?.()
@@ -118,8 +118,8 @@ export function openConnections(address: PostgresAddress, searchPath: readonly s
 }
 
 /**
- * Time in which the thread had no turn does not count: connections look busy to it while their answers lie unread. A timer is
- * looked at before what has arrived, so at the end that is read first.
+ * Time in which the thread had no turn does not count, because connections look busy while their answers lie unread.
+ * Timers fire before arrived data is read, so at the end that data is read before `run`.
  */
 export function afterTurns(ms: number, run: () => void): () => void {
   let leftMs = ms

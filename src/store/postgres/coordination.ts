@@ -7,14 +7,14 @@ import { statement } from './database.ts'
 import { type DatabaseOptions, openDatabase } from './open-database.ts'
 import { storable } from './texts.ts'
 
-/** Expired rows are deleted a little at a time, every so many exchanges. */
+/** Expired rows are deleted in small batches, those of counts once every PRUNE_EVERY exchanges. */
 const PRUNED_AT_ONCE = 5_000
 const PRUNE_EVERY = 20
 const FORGOTTEN_AT_ONCE = 100
 
 /**
- * One round trip, and one commit that no disk is waited for: it changes unlogged tables only, and only rows that differ
- * or are needed for longer.
+ * Takes one round trip, and its commit does not wait for the disk because it changes only unlogged tables. It rewrites
+ * only counts that changed or have less than half of their time left.
  */
 const EXCHANGE = statement(
   'count_exchange',
@@ -77,7 +77,7 @@ const PRUNE_ATTEMPTS = statement(
      SELECT name FROM attempts WHERE until_ms <= now_ms() LIMIT ${FORGOTTEN_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
 )
 
-/** The row of the first writer is locked and returned. */
+/** Locks and returns the row of the first writer. */
 const SECRET = statement(
   'secret_put',
   `INSERT INTO shared_secrets AS s (name, value) VALUES ($1, $2)
@@ -115,7 +115,7 @@ export function openPostgresCoordination(
         counts.map(({ validMs }) => validMs),
       ])
       if (row === undefined) throw new Error('an exchange of counts returned nothing')
-      // Not awaited: the next turn deletes what this one could not.
+      // Not awaited, because the next round deletes what this one could not.
       if (exchanges++ % PRUNE_EVERY === 0)
         Promise.all([db.rows(PRUNE_COUNTS), db.rows(PRUNE_HOLDERS)]).catch(() => {})
       return row

@@ -1,4 +1,4 @@
-/** What follows from copied rows, in the schema of an environment. */
+/** Derives the bounds of feeds, the oldest event and the next ids of an environment from its copied rows. */
 import type { Client } from 'pg'
 import type { Dataset } from '../../core/feed.ts'
 import { seriesTable } from './partitions.ts'
@@ -7,7 +7,7 @@ export async function deriveTables(client: Client): Promise<void> {
   const { rows: feeds } = await client.query<{ id: number; dataset: Dataset }>(
     'SELECT id, dataset FROM feeds',
   )
-  // One by one: where rows lie on several servers, no statement may join them with the feeds, which lie on one.
+  // One feed at a time: if rows are on several servers, no statement may join them with the feeds, which are on one.
   for (const { id, dataset } of feeds) await deriveFeed(client, id, seriesTable(dataset))
   await client.query('UPDATE chain_state SET oldest_seq = (SELECT min(seq) FROM events)')
   for (const table of ['feeds', 'job_payloads'])

@@ -1,4 +1,4 @@
-/** A PostgreSQL store that is copied, or copied to. */
+/** A PostgreSQL store that is copied from or to. */
 import type { Client } from 'pg'
 import { ENVIRONMENTS } from '../../core/environment.ts'
 import { DATASETS, type Dataset } from '../../core/feed.ts'
@@ -35,9 +35,9 @@ import { applyMigrations, isPartlyCopied } from './migrate.ts'
 import { schemaOf } from './open-database.ts'
 import { seriesTable } from './partitions.ts'
 
-/** Any number: one copy at a time works on a store. */
+/** An arbitrary key of the lock that lets only one copy at a time work on a store. */
 const LOCK = 0x5450_4350
-/** A copy that was killed may still have a statement running. */
+/** A killed copy may still have a statement running. */
 const LOCK_WAIT_MS = 30_000
 const HEARTBEAT_MS = 20_000
 const FIRST_FETCH = 200
@@ -59,11 +59,11 @@ async function openServer(address: PostgresAddress, isTarget: boolean): Promise<
       if (await isPartlyCopied(client, shared)) throw new UnfinishedCopyError()
       await assertNoService(client, address)
     }
-    // Also of a source: an environment that was never switched on has no tables yet, and older ones have other columns.
+    // A source too: an environment that was never switched on has no tables yet, and older tables have other columns.
     for (const label of storeLabels(address)) await applyMigrations(client, shared, label)
     if (isTarget) await assertNoService(client, address)
     const terms = await leaseTerms(client, shared)
-    // Rows and marks are written together: what a crash of the server loses is copied again.
+    // Rows and marks are written together, so whatever a crash of the server loses is copied again.
     if (isTarget) await client.query('SET synchronous_commit = off')
     const stored = await allTables(client, address)
     return sideOf({ client, address, isTarget, stored, terms })
@@ -116,11 +116,11 @@ function sideOf({
   const storedOf = (table: CopiedTable): StoredTable => {
     const found = byName.get(nameOfTable(table))
     if (found === undefined) throw new Error(`there is no table ${nameOfTable(table)}`)
-    // In the order of columns that both sides agreed on.
+    // In the column order that both sides agreed on.
     return { ...found, columns: table.columns, key: table.key }
   }
   const setSchema = (schema: string) => client.query(`SET search_path = ${schema}, ${shared}`)
-  /** By the id of the feed; read after they were copied. */
+  /** By feed id; read after the feeds were copied. */
   const datasetsOf = async (schema: string): Promise<Map<number, Dataset>> => {
     const known = datasets.get(schema)
     if (known !== undefined) return known
@@ -268,7 +268,7 @@ function sideOf({
         await setSchema(schemaOf(address, environment))
         await deriveTables(client)
       }
-      // Plans of the first queries should know how much there is.
+      // The planner needs statistics for the first queries.
       for (const { schema, name, numbered } of stored)
         if (numbered === undefined && name !== SERIES_ROWS) await client.query(`ANALYZE ${schema}.${name}`)
       for (const environment of ENVIRONMENTS)
@@ -353,7 +353,7 @@ async function lockStore(client: Client, address: PostgresAddress): Promise<void
   }
 }
 
-/** Leaders hold leases and report; processes that only answer callers exchange counts. */
+/** Leaders hold leases and send heartbeats; processes that only answer callers exchange counts. */
 async function assertNoService(client: Client, address: PostgresAddress): Promise<void> {
   const { schema } = address
   const { rows: there } = await client.query<{ there: boolean }>(
@@ -374,7 +374,7 @@ async function assertNoService(client: Client, address: PostgresAddress): Promis
     )
 }
 
-/** Another text after any process has led something. */
+/** Changes whenever a process starts to lead a part. */
 async function leaseTerms(client: Client, schema: string): Promise<string> {
   const { rows } = await client.query<{ terms: string | null }>(
     `SELECT string_agg(part || ':' || term, ',' ORDER BY part) AS terms FROM ${schema}.leases`,

@@ -11,7 +11,7 @@ const SPAN_MS = 600_000
 export interface CopyWrite {
   /** The dataset of each feed. */
   readonly feeds: ReadonlyMap<number, Dataset>
-  /** Partitions that are there. */
+  /** The partitions known to exist. */
   readonly partitions: Set<string>
   readonly marks: string
   readonly mark: readonly [name: string, text: string]
@@ -46,7 +46,7 @@ export async function writeRows(
 
 type Send = (text: string, values: unknown[]) => void
 
-/** Rows by the table that they are stored in. */
+/** Groups rows by the table in which they are stored. */
 function piecesOf(
   table: StoredTable,
   rows: readonly CopiedRow[],
@@ -101,7 +101,7 @@ function insert(table: StoredTable, rows: readonly CopiedRow[], into: string, se
   )
 }
 
-/** A column of many rows as one parameter. Texts are joined by line breaks where none has one: arrays are slow to read. */
+/** A column of many rows as one parameter. Texts without line breaks are joined by them: arrays are slow to parse. */
 function columnOf(rows: readonly CopiedRow[], index: number): { value: unknown; isLines: boolean } {
   const first = rows.find((row) => row[index] !== null)?.[index]
   if (typeof first === 'number')
@@ -136,7 +136,7 @@ function writeNumbers({ schema, numbered }: StoredTable, rows: readonly CopiedRo
     ])
 }
 
-/** The one row is there from the beginning, with another name of the log. */
+/** The single row exists from the beginning with another log name, so it is updated. */
 function writeState({ columns }: StoredTable, rows: readonly CopiedRow[], send: Send): void {
   const set = columns.map((column, index) => `${column} = $${index + 1}`).join(', ')
   for (const row of rows) send(`UPDATE chain_state SET ${set}`, [...row])

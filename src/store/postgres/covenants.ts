@@ -11,7 +11,7 @@ import type { OutputPoint } from '../output-point.ts'
 import { bytea } from './bytea.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
-/** After a gap the chain may begin below its former end: steps and outputs of that time are still there. */
+/** After a gap the chain may restart below its former end, where steps and outputs are already stored. */
 const INSERT_STEPS = statement(
   'covenant_insert_steps',
   `INSERT INTO covenant_steps (covenant, rank, tx_id, time_ms, step)
@@ -73,7 +73,7 @@ const SOME = statement(
   `SELECT ${UTXO} FROM covenant_outputs WHERE spent_by IS NULL AND address > '' AND ${COVERED}
     ORDER BY address LIMIT 1`,
 )
-/** Spent outputs are kept as long as their block can leave the chain. */
+/** Spent outputs are kept as long as the block that spent them can leave the chain. */
 export const PRUNE_SPENT = statement(
   'covenant_prune_spent',
   `DELETE FROM covenant_outputs WHERE (tx_id, idx) IN (SELECT tx_id, idx FROM covenant_outputs
@@ -122,7 +122,7 @@ export async function applyCovenants(queries: Queries, applied: readonly Applied
     ])
 }
 
-/** These transactions are not accepted any more. */
+/** Undoes the covenant changes of transactions that are no longer accepted. */
 export async function undoCovenants(queries: Queries, txIds: readonly Buffer[]): Promise<void> {
   if (txIds.length === 0) return
   await Promise.all([

@@ -1,4 +1,4 @@
-/** Reads coverage together with the state of its feeds: both are needed to tell what was observed. */
+/** Reads coverage together with the state of its feeds, because both are needed to decide what was observed. */
 import type { Feed } from '../../core/feed.ts'
 import type { Coverage } from '../coverage.ts'
 import type { Finality } from '../series.ts'
@@ -7,7 +7,7 @@ import { arrayOf } from './columns.ts'
 import { type Queries, type Statement, statement } from './database.ts'
 import { servedNumber } from './series-feeds.ts'
 
-/** A feed as it was when it was read. */
+/** The state of a feed when it was read. */
 export interface StoredFeedState {
   readonly id: number
   readonly before: number
@@ -16,24 +16,24 @@ export interface StoredFeedState {
   readonly observedFrom: number | null
   readonly openFrom: number | null
   readonly openTo: number | null
-  /** Of its rows. */
+  /** The times of its first and last row. */
   readonly firstTs: number | null
   readonly lastTs: number | null
 }
 
-/** What a statement selects of feeds and spans, each as one JSON text. */
+/** The feeds and spans that a statement selects, each as one JSON text. */
 export interface CoverageColumns {
   readonly states: string | null
   readonly spans: string | null
 }
 
-/** How many feeds or instruments a statement is made for: the next of these sizes, so that there are few statements. */
+/** Statements are made for these numbers of feeds or instruments, rounded up, so that there are few of them. */
 const SIZES = [1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 200]
 export function sizeFor(count: number): number {
   return SIZES.find((size) => size >= count) ?? count
 }
 
-/** Selects the states of the feeds in a parameter. */
+/** The column with the states of the feeds in a parameter. */
 export function statesColumn(feeds: string): string {
   return `(SELECT json_agg(json_build_array(id, final_before, ${servedNumber('epoch')}, ${servedNumber('version')}, observed_from, open_from, open_to,
         first_ts, last_ts))::text
@@ -41,8 +41,8 @@ export function statesColumn(feeds: string): string {
 }
 
 /**
- * Selects the spans of the feeds in a parameter, from `low` to `high`. One range per feed: the span that holds `low`,
- * and those that begin before `high`.
+ * The column with the spans of the feeds in a parameter, from `low` to `high`. Each feed has one range: the span that
+ * contains `low`, and those that begin before `high`.
  */
 export function spansColumn(feeds: string, count: number, low: string, high: string): string {
   const arms = Array.from({ length: count }, (_, i) => {
@@ -67,7 +67,7 @@ function statementFor(size: number): Statement {
   return made
 }
 
-/** The states of the feeds and their spans in [low, high), of one moment. */
+/** The states of the feeds and their spans in [low, high), all of one moment. */
 export async function readCoverage(
   queries: Queries,
   ids: readonly number[],
@@ -83,7 +83,7 @@ export async function readCoverage(
   return new ReadFeeds(row ?? { states: null, spans: null })
 }
 
-/** The feeds of a statement; those that it has room for beyond are none. */
+/** The feed ids for a statement, padded with -1 to its size. */
 export function feedsFor(ids: readonly number[]): string {
   return arrayOf([...ids, ...new Array<number>(sizeFor(ids.length) - ids.length).fill(-1)])
 }
@@ -91,7 +91,6 @@ export function feedsFor(ids: readonly number[]): string {
 type StateRow = [number, number, number, number, ...(number | null)[]]
 type SpanRow = [number, number, number, StoredSpan['state']]
 
-/** Feeds and their spans, all of one moment. */
 export class ReadFeeds {
   readonly states = new Map<number, StoredFeedState>()
   readonly #spans = new Map<number, StoredSpan[]>()
@@ -115,7 +114,7 @@ export class ReadFeeds {
     }
   }
 
-  /** Whether no span of these feeds was needed to know what was observed from a time on. */
+  /** Whether the open spans of these feeds alone show what was observed from this time on. */
   isKnownFrom(ids: readonly number[], from: number): boolean {
     return ids.every((id) => from >= (this.states.get(id)?.openFrom ?? Number.POSITIVE_INFINITY))
   }
@@ -125,7 +124,7 @@ export class ReadFeeds {
     return { feed, before, epoch, version }
   }
 
-  /** The coverage of [from, to), which is inside what was read. */
+  /** The coverage of [from, to), which must lie within what was read. */
   coverage(
     feeds: readonly Feed[],
     idOf: (feed: Feed) => number | undefined,

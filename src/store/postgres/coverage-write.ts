@@ -1,6 +1,6 @@
 /**
- * Every change repaints a part of the feed's timeline; touching spans of one state become one. The newest span mostly
- * grows by a second: while it is an observation, it lies in the row of the feed, which every write updates anyway.
+ * Every change repaints part of a feed's timeline and merges touching spans of one state. The newest span mostly grows
+ * by a second at a time; while it is observed, it is kept in the row of the feed, which every write updates anyway.
  */
 import type { CoverageChange } from '../coverage.ts'
 import { repaint, type SpanState, type StoredSpan, stateAfter } from '../spans/coverage-spans.ts'
@@ -38,12 +38,12 @@ export function feedChange(feed: LockedFeed, change: CoverageChange): FeedChange
   return { feed, from: change.from, to: change.to, become: stateAfter(change) }
 }
 
-/** Drops everything before an instant. */
+/** Removes all coverage before a time. */
 export function coverageCut(feed: LockedFeed, before: number): FeedChange {
   return { feed, from: 0, to: before, become: () => null }
 }
 
-/** The changes of each feed in their order. */
+/** Applies the changes of each feed in their order. */
 export async function writeCoverage(tx: Queries, changes: readonly FeedChange[]): Promise<void> {
   const byFeed = new Map<LockedFeed, FeedChange[]>()
   for (const change of changes) {
@@ -75,10 +75,10 @@ export async function writeCoverage(tx: Queries, changes: readonly FeedChange[])
 
 interface Edit {
   readonly feed: LockedFeed
-  /** Where spans of the table began. */
+  /** The starts of spans that are deleted from the table. */
   readonly removed: readonly number[]
   readonly added: readonly StoredSpan[]
-  /** The first observation may be another one now. */
+  /** Whether the first observation may have changed. */
   readonly lostFirst: boolean
 }
 
@@ -103,7 +103,7 @@ async function editFeed(tx: Queries, feed: LockedFeed, changes: readonly FeedCha
   if (areSame(before, after)) return { feed, removed: [], added: [], lostFirst: false }
 
   const newest = after.at(-1)
-  // An open span after the changed time stays what it is.
+  // An open span after the changed time stays as it is.
   const isNewestHere = open === undefined || isOpenTouched || open.to < low
   let kept = after
   if (open !== undefined && open.to < low) kept = [{ ...open, state: 'observed' }, ...after]
@@ -129,7 +129,7 @@ async function editFeed(tx: Queries, feed: LockedFeed, changes: readonly FeedCha
 const isObserving = ({ become }: FeedChange) =>
   become(null) === 'observed' && become('venue_down') === 'observed'
 
-/** Whether a change only makes the open span longer, or nothing: nothing else of the timeline is touched then. */
+/** Whether a change at most extends the open span and leaves the rest of the timeline untouched. */
 function growsOpen({ open }: LockedFeed, change: FeedChange): boolean {
   return open !== undefined && open.from <= change.from && change.from <= open.to && isObserving(change)
 }

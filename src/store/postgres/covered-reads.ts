@@ -1,6 +1,6 @@
 /**
- * Rows together with the coverage and finality of their feeds, all of one snapshot: one statement where the rows lie one
- * by one, otherwise one read-only transaction.
+ * Reads rows together with the coverage and finality of their feeds, all from one snapshot: in one statement if rows
+ * are stored one by one, otherwise in one read-only transaction.
  */
 import type { Feed } from '../../core/feed.ts'
 import type { Coverage, Span } from '../coverage.ts'
@@ -21,11 +21,11 @@ import { readCoverageByFeed, readPageByFeed } from './spread-reads.ts'
 type PlainQuery = SeriesQuery & { readonly separator: string }
 type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
 
-/** Rows of a page for which others may have to wait. */
+/** Other statements may have to wait behind a page of up to this many rows. */
 const SHORT_ROWS = 1_000
 const SHORT_FEEDS = 4
 
-/** A filter may pass over any number of rows. */
+/** A filter may skip any number of rows, so a filtered page is never short. */
 const isShort = ({ limit, feeds, filters }: SeriesQuery): boolean =>
   limit <= SHORT_ROWS && feeds.length <= SHORT_FEEDS && filters === undefined
 
@@ -39,7 +39,7 @@ export function coveredReads(parts: {
 
   const idsOf = (feeds: readonly Feed[]) => feeds.map(lookup.id).filter((id) => id !== undefined)
 
-  /** What is read is the newest known of its feeds. */
+  /** The returned function records what was read as the newest known state of its feeds. */
   const beginRead = (feeds: readonly Feed[]) => {
     const [note, ids] = [lookup.beginRead(), idsOf(feeds)]
     return ({ states }: ReadFeeds) => {
@@ -58,9 +58,9 @@ export function coveredReads(parts: {
   const coverageOf = (feeds: readonly Feed[], read: ReadFeeds, { from, to }: Span, end: number): Coverage =>
     read.coverage(feeds, lookup.id, from, Math.max(from, Math.min(to, end)))
 
-  /** When the newest observation of each feed began, as it was last read: mostly it holds all that is asked for. */
+  /** When the newest observation of each feed began, as last read; mostly it covers everything that is asked for. */
   const openFrom = new Map<number, number>()
-  /** How far back the last page of a walk back went. */
+  /** How far back the last page of a backward walk went, by feed. */
   const wentBackTo = new Map<number, number>()
 
   const mayBeOpen = (ids: readonly number[], { from, rowMs }: Bounds): boolean =>
@@ -69,7 +69,7 @@ export function coveredReads(parts: {
       return expected >= (openFrom.get(id) ?? Number.POSITIVE_INFINITY)
     })
 
-  /** Gives the time from which on the coverage of a page is needed. */
+  /** Returns the time from which on the coverage of a page is needed. */
   const remember = (ids: readonly number[], bounds: Bounds, page: Page, read: ReadFeeds): number => {
     const isFromRow = bounds.rowMs === null && (page.hasMore || bounds.isFromRow)
     const from = isFromRow ? (page.lastTs ?? bounds.from) : bounds.from
@@ -86,7 +86,7 @@ export function coveredReads(parts: {
   const coverageIn: typeof readCoverage = async (...args) =>
     (await database.isSpread()) ? readCoverageByFeed(...args) : readCoverage(...args)
 
-  /** A page of one dataset and the coverage of its feeds. */
+  /** Reads a page of one dataset and the coverage of its feeds. */
   const readPlain = (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> =>
     ofOneState(database, () => idsOf(query.feeds), {
       together: async () => {
@@ -113,7 +113,7 @@ export function coveredReads(parts: {
     return { page, read: feeds }
   }
 
-  /** In one statement, or in a second one where the first shows that more of the coverage is needed. */
+  /** Takes one statement, or a second one if the first shows that more of the coverage is needed. */
   const readOnce = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
     const [arms] = armsByDataset(query, lookup.id)
     const ids = idsOf(query.feeds)
@@ -128,10 +128,10 @@ export function coveredReads(parts: {
         return { row, page: toPage(row, query) }
       }
       const whole = fitsOnPage(query) ? await readStated(true) : undefined
-      // Only with rows beside the usual times there are more than fit.
+      // More rows than fit on the page exist only if some lie beside the usual times.
       const { row, page } = whole === undefined || whole.page.hasMore ? await readStated(false) : whole
       const read = new ReadFeeds({ states: row?.states ?? null, spans: null })
-      // The newest span is in the state of the feed: from its beginning on there are no others.
+      // The newest span is in the state of the feed, and no other span follows its start.
       if (read.isKnownFrom(ids, remember(ids, bounds, page, read))) return { page, read }
     }
     const { statement, values } = coveredStatement(...arms, query, { ...bounds, feeds, count: ids.length })
@@ -149,7 +149,7 @@ export function coveredReads(parts: {
       const noteStates = beginRead(feeds)
       const { page, read, finish } = await (async () => {
         if (!reader.isComposed(query)) {
-          // At most what a page without further rows covers; with them less.
+          // The most that a page without further rows covers; a page with further rows covers less.
           const most = pageSpan(query, { hasMore: false, lastTs: undefined })
           const to = Math.min(most.to, coverageTo)
           const rowMs = order === 'asc' ? rowEnd(query, 0) : null

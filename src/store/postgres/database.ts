@@ -1,8 +1,8 @@
-/** What the stores of this engine see of PostgreSQL: prepared statements, transactions, snapshots. */
+/** The stores' view of PostgreSQL: prepared statements, transactions, snapshots. */
 
 /**
- * A prepared statement. One name has one text; a statement lives as long as its connection, so there is a bounded
- * number of them: lists are passed as arrays.
+ * A prepared statement. Each name has exactly one text. Statements live as long as their connection, so their number is
+ * kept bounded by passing lists as arrays.
  */
 export interface Statement {
   readonly name: string
@@ -10,34 +10,34 @@ export interface Statement {
 }
 
 export interface Queries {
-  /** int8 arrives as a number (what can be above 2^53 is selected as text), bytea as a Buffer. */
+  /** int8 arrives as a number (values that can exceed 2^53 are selected as text), bytea as a Buffer. */
   rows<R>(statement: Statement, values?: readonly unknown[]): Promise<R[]>
-  /** The number of rows that it changed. */
+  /** Returns the number of changed rows. */
   run(statement: Statement, values?: readonly unknown[]): Promise<number>
 }
 
 export interface WriteTransaction extends Queries {
-  /** Its tables may lie on several servers. */
+  /** Whether its tables may be on several servers. */
   readonly isSpread: boolean
 }
 
 export interface Database extends Queries {
-  /** Of a statement that changes nothing, or nothing that must survive. */
+  /** For a statement that changes nothing, or nothing that must survive a crash. */
   rows<R>(statement: Statement, values?: readonly unknown[]): Promise<R[]>
-  /** A transaction of this statement alone: a write whose answer is lost is found out. */
+  /** Runs the statement in its own transaction and finds out the outcome if the answer is lost. */
   run(statement: Statement, values?: readonly unknown[]): Promise<number>
-  /** Of a statement that is answered at once: others that are asked for at the same time may go before it. */
+  /** For a statement that is answered quickly; others that are requested at the same time may be sent before it. */
   shortRows<R>(statement: Statement, values: readonly unknown[]): Promise<R[]>
-  /** Whether tables may lie on several servers: statements and snapshots that read several are then not of one moment. */
+  /** Whether tables may be on several servers, in which case a statement or snapshot does not read a single moment. */
   isSpread(): Promise<boolean>
   /**
-   * All or nothing. With a fence, the lease is checked in the same transaction: LeaseLostError, and nothing is written.
-   * Statements need not be awaited one by one: they are sent at once and executed in order.
+   * All or nothing. With a fence, the lease is checked in the same transaction; if it is lost, LeaseLostError is thrown
+   * and nothing is written. Statements need not be awaited one by one: they are sent at once and executed in order.
    */
   write<R>(run: (transaction: WriteTransaction) => Promise<R>): Promise<R>
-  /** WritesRefusedError while writes are known to be refused, although the server answers. */
+  /** Throws WritesRefusedError while writes are known to be refused although the server answers. */
   checkWrites(): void
-  /** Read only, everything of one moment where the tables lie on one server. */
+  /** Read-only. Everything is read at one moment if the tables are on one server. */
   snapshot<R>(run: (transaction: Queries) => Promise<R>): Promise<R>
   /** Later calls are rejected with StoreClosedError. */
   close(): Promise<void>

@@ -5,12 +5,12 @@ import type { PostgresAddress } from './address.ts'
 import { connect, storeError } from './connection.ts'
 import { schemaOf } from './open-database.ts'
 
-/** The server knows the sizes of its files: nothing is read but the catalogue. */
+/** The server knows the sizes of its files, so only the catalogue is read. */
 const SIZES = `SELECT n.nspname AS schema, c.relname AS name, pg_total_relation_size(c.oid)::float8 AS bytes,
     greatest(c.reltuples, 0)::float8 AS rows
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind = 'r' AND n.nspname = ANY ($1)`
-/** Of tables whose rows lie on several servers. */
+/** The sizes of tables whose rows are on several servers. */
 const SPREAD_SIZES = `SELECT n.nspname AS schema, c.relname AS name,
     citus_total_relation_size(c.oid, fail_on_error => false)::float8 AS bytes, 0::float8 AS rows
   FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -40,7 +40,7 @@ export async function measureServer(address: PostgresAddress): Promise<DiskUse> 
       }
       const own = sizes.filter((table) => table.schema === address.schema)
       parts.push({ environment: null, part: 'accounts', bytes: bytesOf(own), rows: null })
-      // What autovacuum has freed is known to the server only.
+      // Only the server knows how much space autovacuum has freed.
       return { parts, reusableBytes: 0 }
     } finally {
       await client.end()
@@ -50,7 +50,7 @@ export async function measureServer(address: PostgresAddress): Promise<DiskUse> 
   }
 }
 
-/** The blocks of two datasets lie in one table. */
+/** Two datasets share the tables of blocks, so their bytes are divided by the number of rows. */
 const blockRows = (schema: string) =>
   `SELECT f.dataset AS part, sum(g.rows)::float8 AS weight
     FROM "${schema}".feeds f JOIN "${schema}".book_groups g ON g.feed_id = f.id GROUP BY f.dataset`

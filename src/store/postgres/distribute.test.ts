@@ -47,7 +47,7 @@ test('tables with rows are spread over servers while stores are open; later mont
       coverage: feeds.map((feed) => observed(feed, START + first * 60_000, START + (first + 50) * 60_000)),
     })
   const schema = `${/schema=(\w+)/.exec(place.address)?.[1]}_test`
-  /** What of a table lies here, in itself or in its partitions. */
+  /** The bytes of a table and its partitions that are stored on this server. */
   const bytesHere = async (table: string) => {
     const size =
       'SELECT sum(pg_relation_size(relid))::int AS bytes FROM pg_partition_tree($1::text::regclass)'

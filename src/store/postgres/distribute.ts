@@ -1,11 +1,11 @@
 /**
- * Spreads the big tables over the servers of Citus, the distributed PostgreSQL. All rows of a feed, of a transaction
- * and of an address lie on one server each, so that a page is read from one. Every other table stays on the
- * coordinator, where Citus does not know them: what it refuses of its own tables is allowed there.
+ * Distributes the big tables over the servers of Citus, the distributed PostgreSQL. All rows of a feed, of a
+ * transaction and of an address are on one server each, so that a page is read from one server. Every other table stays
+ * on the coordinator and unknown to Citus, which restricts what can be done with the tables it knows.
  *
- * A transaction that changes such tables and one other server would be committed there first, and could then be lost
- * here. Citus commits in two phases when it has seen a change of two servers: so every transaction begins with one of
- * `commits`, which is known to it and empty.
+ * A transaction that changes such local tables and one other server would be committed there first and could then be
+ * lost here. Citus commits in two phases once it has seen changes on two servers, so every write begins with a change
+ * of `commits`, an empty table that Citus knows.
  */
 import type { Client } from 'pg'
 import { ENVIRONMENTS } from '../../core/environment.ts'
@@ -22,7 +22,7 @@ interface Spread {
   readonly column: string
 }
 
-/** Rows with one value of their column lie together, those of all tables of a list. */
+/** Rows with the same value in their column are on the same server, across all tables of a list. */
 const TOGETHER: readonly (readonly Spread[])[] = [
   [...SERIES_TABLES, 'series_revisions', 'book_groups', BLOCKS, 'book_tail', 'coverage_spans'].map(
     (table) => ({
@@ -33,14 +33,14 @@ const TOGETHER: readonly (readonly Spread[])[] = [
   [{ table: 'transactions', column: 'tx_id' }],
   [{ table: 'address_rows', column: 'address' }],
 ]
-/** Any number: one call works at a time. */
+/** An arbitrary key of the lock that lets only one call work at a time. */
 export const DISTRIBUTE_LOCK = 0x5450_4344
-/** How long a commit that a dying server has left open may wait for its end. */
+/** The longest acceptable time until a commit that a dying server left open is resolved. */
 const MAX_SETTLE_MS = 5_000
 /** In the shared schema. */
 const COMMITS = 'commits'
 
-/** May be stopped and called again. A table that has rows is locked while they are moved. */
+/** Can be interrupted and called again. A table that has rows is locked while they are moved. */
 export async function distributeTables(
   address: PostgresAddress,
   { shards, onProgress }: DistributeOptions,
@@ -95,7 +95,7 @@ async function spread(
         : 'SELECT create_distributed_table($1::text::regclass, $2, colocate_with => $3)',
       [name, column, isFirst ? shards : `${schema}.${beside.table}`],
     )
-    // The rows have been copied: those that are still here would only take room.
+    // The rows have been copied, so the local ones would only take up space.
     await client.query('SELECT truncate_local_data_after_distributing_table($1::text::regclass)', [name])
     await client.query('COMMIT')
   } catch (error) {
@@ -105,7 +105,7 @@ async function spread(
   return { table: name, by: column, shards: (await piecesOf(client, name)) ?? 0, before: false }
 }
 
-/** The number of its pieces; undefined where Citus does not know the table. */
+/** The number of shards; undefined if Citus does not know the table. */
 async function piecesOf(client: Client, table: string): Promise<number | undefined> {
   const { rows } = await client.query<{ shards: number | null }>(
     `SELECT (SELECT count(*) FROM pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)::int AS shards
@@ -115,7 +115,7 @@ async function piecesOf(client: Client, table: string): Promise<number | undefin
   return rows[0]?.shards ?? undefined
 }
 
-/** One sentence each for what an operator may have forgotten. */
+/** Throws one sentence for each step that an operator may have forgotten. */
 async function requireCitus(client: Client, { database }: PostgresAddress): Promise<void> {
   const { rows } = await client.query<{ version: string | null; is_installed: boolean }>(
     `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version,
@@ -148,7 +148,7 @@ async function requireCitus(client: Client, { database }: PostgresAddress): Prom
     )
 }
 
-/** The servers of a store that is spread, and whether all of it is; nothing where there is no Citus. */
+/** The servers of a distributed store and whether all of it is distributed; empty without Citus. */
 export async function checkServers(client: Client, address: PostgresAddress): Promise<Finding[]> {
   const { rows } = await client.query<{ version: string | null; settle_ms: number | null }>(
     `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS version,

@@ -1,7 +1,7 @@
 /**
- * The write of the port. Rows are checked and encoded first; then every transaction locks its feeds, writes rows,
- * coverage and markets, and gives the changed feeds their new versions. One write at a time, in the order of the calls:
- * while one is written the next is encoded, and those behind it wait.
+ * Implements the port's `write`. Rows are checked and encoded first; then each transaction locks its feeds, writes
+ * rows, coverage and markets, and gives the changed feeds their new versions. Writes run one at a time in the order of
+ * the calls; while one is written, the next ones are encoded.
  */
 import type { Dataset, Feed } from '../../core/feed.ts'
 import { feedName } from '../../core/feed.ts'
@@ -35,7 +35,7 @@ import {
 } from './series-feeds.ts'
 import type { FeedLookup } from './series-lookup.ts'
 
-/** What belongs to one transaction. */
+/** The content of one transaction. */
 interface Piece {
   readonly rows: readonly PackedRows[]
   readonly coverage: readonly CoverageChange[]
@@ -43,13 +43,13 @@ interface Piece {
   readonly markets: readonly EncodedMarket[]
 }
 
-/** Encoded rows that may wait for the database; above it no more are encoded. */
+/** How many encoded rows may wait for the database before encoding pauses. */
 const MAX_ROWS_WAITING = 40_000
 const NO_PARTITION = '23514'
 
 export interface EnvironmentWriter {
   readonly write: EnvironmentStore['write']
-  /** Refuses further writes and resolves when those that were accepted are done. */
+  /** Refuses further writes and resolves once all accepted ones are done. */
   end(): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export function environmentWriter(parts: {
     const once = () => database.write((tx) => applyPiece(tx, piece, lookup))
     const { result, created, states } = await once().catch(async (error) => {
       if ((error as { code?: unknown }).code !== NO_PARTITION) throw error
-      // Another process has dropped one: as old as its rows are, these are as well, but they are stored.
+      // Another process has dropped the partition. These rows are as old as the dropped ones, but they are stored.
       partitions.forget()
       await partitions.ensure(timesOf(piece.rows))
       return once()
@@ -97,7 +97,7 @@ export function environmentWriter(parts: {
     ]
   }
 
-  /** Resolves with the promise of the result once the write has its place in the queue. */
+  /** Resolves with the promise of the result as soon as the write has its place in the queue. */
   const accept = async (write: EnvironmentWrite): Promise<{ written: Promise<WriteResult> }> => {
     if (rowsWaiting >= MAX_ROWS_WAITING) await writing
     const pieces = await encode(write)
@@ -135,7 +135,7 @@ function add(sum: WriteResult, each: WriteResult): void {
     sum[count] += each[count]
 }
 
-/** The tables that rows go to, with their times. */
+/** The tables that the rows go to, each with the months of their times. */
 function timesOf(rows: readonly PackedRows[]): Map<string, Set<number>> {
   const needed = new Map<string, Set<number>>()
   for (const { feed, ts } of rows) {
@@ -148,7 +148,7 @@ function timesOf(rows: readonly PackedRows[]): Map<string, Set<number>> {
 }
 
 let lastMonth = { from: 0, to: 0 }
-/** Rows of one write are mostly of one month. */
+/** Rows of one write are mostly from one month, so the last month is remembered. */
 function monthStart(ts: number): number {
   if (ts >= lastMonth.from && ts < lastMonth.to) return lastMonth.from
   const date = new Date(ts)

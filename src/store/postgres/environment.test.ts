@@ -125,7 +125,7 @@ test(
           for (let i = 0; i < 30; i++) {
             const minute = 2 * i + which
             const from = START + minute * 60_000
-            // In opposite orders: each locks what the other waits for, unless both lock in one order.
+            // In opposite orders, which would deadlock if the stores did not lock in one order.
             const own = which === 0 ? feeds : feeds.toReversed()
             await store.write({
               rows: own.map((each) => ({ feed: each, rows: [candle(minute)] })),

@@ -1,4 +1,4 @@
-/** How readers in other processes learn of new events at once. A message can be lost: they also look regularly. */
+/** Notifies readers in other processes of new events at once. A message can be lost, so readers also poll. */
 import type { PostgresAddress } from './address.ts'
 import { type Database, statement } from './database.ts'
 import { listen } from './listen.ts'
@@ -6,8 +6,8 @@ import { listen } from './listen.ts'
 const NOTIFY = statement('events_notify', 'SELECT pg_notify($1, $2)')
 
 /**
- * Sends the newest number, one message at a time: what grew meanwhile is in the next one. Not inside the transaction of
- * the write, where it would make every commit of the server wait for a lock.
+ * Sends the newest number, one message at a time; events written meanwhile are covered by the next message. It is not
+ * sent inside the write's transaction, where it would make every commit of the server wait for a lock.
  */
 export function eventNotifier(database: Database, channel: string): (newestSeq: number) => void {
   let newest = 0
@@ -16,7 +16,7 @@ export function eventNotifier(database: Database, channel: string): (newestSeq: 
   const send = async () => {
     while (sent < newest) {
       sent = newest
-      // Readers look for themselves; the next write reports what is wrong with the server.
+      // Readers also poll, and the next write reports what is wrong with the server.
       await database.rows(NOTIFY, [channel, String(newest)]).catch(() => {})
     }
     isSending = false
@@ -29,7 +29,7 @@ export function eventNotifier(database: Database, channel: string): (newestSeq: 
   }
 }
 
-/** Each watcher has a connection of its own. `close` ends those that are left. */
+/** Each watcher has its own connection. `close` ends the remaining watchers. */
 export function eventWatches(deps: {
   address: PostgresAddress
   channel: string

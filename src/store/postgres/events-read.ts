@@ -1,6 +1,6 @@
 /**
- * Reads of the event log. What a reader finds was written completely: numbers are given under the lock of the log, and
- * a read takes the newest number and the events from one statement.
+ * Reads the event log. Readers find only completely written events, because numbers are assigned under the lock of the
+ * log, and a read takes the newest number and the events from one statement.
  */
 import { eventIds } from '../events/event-id.ts'
 import { wantedBy } from '../events/wanted.ts'
@@ -8,7 +8,10 @@ import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from 
 import { type Database, statement } from './database.ts'
 
 const COLUMNS = 'seq, kind, created_at AS "createdAtMs", addresses, tail'
-/** $1 after, $2 until, $3 events, $4 bytes: the first event is given whatever its size. `read` counts those before the cut. */
+/**
+ * $1 after, $2 until, $3 events, $4 bytes. The first event is returned whatever its size. `read` counts the events
+ * before the cut by size.
+ */
 const PAGE = statement(
   'events_page',
   `SELECT s.log_name AS "logName", least($2::bigint, s.newest_seq) AS "untilSeq", e.*
@@ -22,9 +25,9 @@ const PAGE = statement(
     ORDER BY e.seq`,
 )
 /**
- * Candidates, without their texts: for each kind ($3) and each address ($4) the next $5 numbers. A list that is full may
- * go on, so nothing is known after its end (`complete`). Compared and ordered by kind and number, they are read from one
- * index range; in the order of numbers alone a plan could read the whole log for a rare kind.
+ * Candidates without their texts: the next $5 numbers of each kind ($3) and of each address ($4). A full list may go
+ * on, so nothing is known after its end (`complete`). Comparing and ordering by kind and number reads one index range;
+ * ordered by number alone, a plan could read the whole log for a rare kind.
  */
 export const CANDIDATES = statement(
   'events_candidates',
@@ -61,10 +64,10 @@ const BEFORE = statement(
   'SELECT seq FROM events WHERE created_at < $1::bigint ORDER BY created_at DESC, seq DESC LIMIT 1',
 )
 
-/** Candidates that one call looks at; not all of them are wanted. */
+/** How many candidates one call examines; not all of them match. */
 const MIN_CANDIDATES = 100
 const MAX_CANDIDATES = 1_000
-/** With more addresses than this all events of the kinds are candidates, instead of looking up each address. */
+/** With more addresses than this, all events of the kinds are candidates, instead of a lookup for each address. */
 const MAX_LOOKUPS = 64
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 
@@ -106,7 +109,7 @@ export function eventReader(database: Database) {
     const wanted = candidates.filter(wantedBy(filters))
     const taken = takeUpTo(wanted, limit, maxBytes)
     const upToSeq = taken.length < wanted.length ? (taken.at(-1) ?? afterSeq) : complete
-    // What is deleted between the two statements is missing as if it had been deleted before.
+    // Events deleted between the two statements are missing, as if they had been deleted before.
     const events = taken.length === 0 ? [] : toEvents(await database.rows<EventRow>(BY_SEQS, [taken]))
     return { events, upToSeq, more: upToSeq < until }
   }
@@ -135,7 +138,7 @@ export function eventReader(database: Database) {
   }
 }
 
-/** The kinds and addresses whose events have to be looked at. */
+/** The kinds and addresses whose events have to be examined. */
 function lookupsFor(filters: readonly EventFilter[]): { kinds: string[]; addresses: string[] } {
   const kinds = new Set<string>()
   const addresses = new Set<string>()
@@ -148,7 +151,7 @@ function lookupsFor(filters: readonly EventFilter[]): { kinds: string[]; address
   return { kinds: [...kinds], addresses: [...addresses] }
 }
 
-/** The first is taken whatever its size. */
+/** Takes the first event whatever its size. */
 function takeUpTo(wanted: readonly Candidate[], limit: number, maxBytes: number): number[] {
   let size = 0
   const end = wanted.findIndex((event, at) => {
@@ -167,7 +170,7 @@ interface EventRow {
   readonly tail: string
 }
 
-/** One row without an event where nothing was found. */
+/** A single row without an event if nothing was found. */
 type PageRow = { readonly untilSeq: number } & (
   | (EventRow & { readonly read: number })
   | { readonly seq: null }

@@ -4,13 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { until } from '../../../test/until.ts'
 import { findHost, type HostAttempt } from './find-host.ts'
 
-/** Hosts of names that no other test uses: what was found last is remembered. */
+/** Host names that no other test uses, because the host found last is remembered. */
 let number = 0
 function hostsOf(count: number) {
   number++
   return Array.from({ length: count }, (_, port) => ({ host: `h${number}`, port }))
 }
-/** Each test has its own. */
+/** Each test has its own system. */
 const server = (timeline = 1) => ({ system: `system ${number}`, timeline })
 const writable = (found: string, timeline?: number): HostAttempt<string> => ({
   ...{ found, isWritable: true, server: server(timeline) },

@@ -1,19 +1,19 @@
 /**
- * Which of several hosts is connected to. Who has found one before tries that first, then the others in their order. A host
- * that does not answer holds up the next one for a moment only, and is still taken when it answers first.
+ * Chooses which of several hosts to connect to. The host that was found last is tried first, then the others in order.
+ * A host that does not answer delays the next attempt only briefly, and is still used if it answers first.
  *
- *   host 1 ──no answer for a moment──▶ host 2 as well ──…──▶ the first that accepts writes; the others are let go
+ *   host 1 ──no answer for a moment──▶ host 2 as well ──…──▶ the first that accepts writes; the others are released
  *
- * A server that was replaced in a failover may come back and accept writes too: it knows nothing of what was written since.
- * Its timeline is older. So who has found none yet asks all of them, and takes the newest; later an older one than any that
- * was seen is refused.
+ * A server that was replaced in a failover may come back and accept writes as well, without knowing what was written
+ * since. Its timeline is older. Therefore the first search asks all hosts and takes the newest, and later searches
+ * refuse a server that is older than any seen before.
  */
 const HEAD_START_MS = 1_000
 
 export interface HostAttempt<R> {
-  /** Undefined: it is of no use now. */
+  /** Undefined if the host cannot be used now. */
   readonly found: R | undefined
-  /** It accepts writes; otherwise it is taken when no other does. */
+  /** Whether it accepts writes; otherwise it is used only if no other host does. */
   readonly isWritable: boolean
   readonly server: ServerAge
 }
@@ -21,24 +21,24 @@ export interface HostAttempt<R> {
 interface ServerAge {
   /** The same for a server and its standbys. */
   readonly system: string
-  /** Greater after each failover. */
+  /** Increases with each failover. */
   readonly timeline: number
 }
 
 type Host = { readonly host: string; readonly port: number }
 
-/** By all hosts of an address. */
+/** Keyed by all hosts of an address. */
 const lastFound = new Map<string, Host>()
-/** By system. */
+/** Keyed by system. */
 const newestTimeline = new Map<string, number>()
 
 export async function findHost<R>(
   hosts: readonly Host[],
   deps: {
-    /** Undefined: the host does not answer, or not in order. */
+    /** Undefined if the host does not answer, or answers with an error. */
     attempt: (host: Host) => Promise<HostAttempt<R> | undefined>
     letGo: (found: R) => void
-    /** It was replaced by another one. */
+    /** Called for a host that was replaced in a failover. */
     onReplaced: (host: Host) => void
   },
 ): Promise<R | undefined> {

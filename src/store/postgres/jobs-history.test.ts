@@ -49,7 +49,7 @@ test('the history of an older release is kept, and months that have expired are 
     assert.deepEqual(await numbers(), [1])
     assert.equal(await jobs.prune(WEEK_MS), 0)
     const first = await parts()
-    // This month belongs to what was there before.
+    // The current month belongs to the part that existed before.
     assert.equal(first.length, 4, first.join())
     assert.ok(first.includes('job_history_first') && first.includes('job_history_other'))
 
@@ -74,7 +74,7 @@ test('the history of an older release is kept, and months that have expired are 
     await jobs.prune(WEEK_MS)
     assert.deepEqual(await numbers(), [])
     assert.equal((await parts()).length, 4, (await parts()).join())
-    // Of a clock that nobody expected: kept, and deleted in time.
+    // A row dated by a wrong clock is kept, and deleted in time.
     await after.run(INSERT, [3, Date.UTC(year + 9, 0)])
     assert.deepEqual(await numbers(), [3])
     clock.set(Date.UTC(year + 9, 1))
@@ -107,7 +107,7 @@ test('an old job that a worker claims at the moment it would expire is left to t
     await worker.write(async (tx) => {
       await tx.run(CLAIM_ALL)
       pruning = jobs.prune(WEEK_MS)
-      // It goes on, or waits for this claim.
+      // Pruning either goes on or waits for this claim.
       await Promise.race([pruning, sleep(500)])
     })
     await pruning

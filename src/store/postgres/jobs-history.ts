@@ -1,13 +1,13 @@
 /**
- * The history of deliveries lies in one part per month of its time. Rows are deleted in steps when they have expired; what they
- * leave behind is given back to the system when all of a month has.
+ * The history of deliveries is partitioned by month. Expired rows are deleted in steps; their space returns to the
+ * system when the whole month has expired.
  */
 import { type Database, statement } from './database.ts'
 import { monthsFrom } from './months.ts'
 
-/** How many months have their parts, this one included. */
+/** How many months have partitions, including the current one. */
 const MONTHS = 3
-/** Any number: processes make parts one after another. */
+/** An arbitrary lock key, so that processes create partitions one after another. */
 const LOCK = 0x5450_4a48
 
 const LOCK_HISTORY = statement('job_history_lock', 'SELECT pg_advisory_xact_lock($1)')
@@ -15,9 +15,9 @@ const NOW = statement('job_history_now', 'SELECT now_ms() AS now')
 const ADD = statement('job_history_add', 'SELECT add_history($1, $2, $3)')
 const DROP = statement('job_history_drop', 'SELECT drop_history(now_ms() - $1::bigint)')
 
-/** Makes the parts of the next months, and drops those of which everything is older. */
+/** Creates the partitions of the next months and drops those that have expired completely. */
 export function historyMonths(db: Database): (maxAgeMs: number) => Promise<void> {
-  /** Those that this process has made, or tried to. */
+  /** The months whose partitions this process has created or tried to create. */
   const tried = new Set<string>()
   let droppedIn = ''
 

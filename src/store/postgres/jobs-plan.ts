@@ -2,7 +2,7 @@ import { deliveryId } from '../jobs/delivery-id.ts'
 import type { Enqueued, EventText, JobsStore, NewJob, PlannedJobs } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
-/** From the event log to jobs. */
+/** Turns events of the log into jobs. */
 const POSITION = statement('job_position_read', 'SELECT log_id AS "logId", seq FROM job_position')
 const LOCK_POSITION = statement(
   'job_position_lock',
@@ -18,7 +18,7 @@ const CREATE_POSITION = statement(
   'INSERT INTO job_position (log_id, seq) VALUES ($1, $2) ON CONFLICT DO NOTHING',
 )
 const MOVE_POSITION = statement('job_position_move', 'UPDATE job_position SET seq = $2 WHERE seq = $1')
-/** Who creates a subscription meanwhile waits, and gets what comes after. */
+/** Makes the creation of a subscription wait; the new subscription then gets the events after these. */
 const SHARE_VERSION = statement(
   'subscription_version_share',
   'SELECT 1 FROM subscriptions_version WHERE value = $1 FOR SHARE',
@@ -27,7 +27,7 @@ const HIGHEST = statement(
   'job_highest_seq',
   `SELECT greatest((SELECT seq FROM job_position), (SELECT max(seq) FROM job_payloads), 0) AS seq`,
 )
-/** A text that is stored already is locked: it cannot be deleted with its last job before the new one is written. */
+/** Locks a text that is already stored, so that it is not deleted with its last job before the new one is written. */
 const PUT_PAYLOADS = statement(
   'job_put_payloads',
   `INSERT INTO job_payloads AS p (seq, event_id, kind, body)
@@ -55,7 +55,7 @@ interface PositionRow {
   readonly logId: string
   readonly seq: number
 }
-/** A job before it has a number. */
+/** A job that has no number yet. */
 interface PlannedJob {
   readonly payload: number
   readonly subscriptionId: string
@@ -71,7 +71,7 @@ export function jobPlanning(db: Database): Planning {
       db.write(async (tx) => {
         const [known] = await tx.rows<PositionRow>(LOCK_POSITION)
         if (known === undefined) {
-          // Nothing to lock: whoever is faster decides.
+          // There is no row to lock, so the faster process decides.
           const [, [first]] = await Promise.all([
             tx.run(CREATE_POSITION, [id, newestSeq]),
             tx.rows<PositionRow>(POSITION),
@@ -86,7 +86,7 @@ export function jobPlanning(db: Database): Planning {
     highestSeq: async () => (await db.rows<{ seq: number }>(HIGHEST))[0]?.seq ?? 0,
     plan: (planned) => {
       const writing = db.write(async (tx) => {
-        // Locks the position: another planner waits, and then finds that it was moved.
+        // Locks the position, so that another planner waits and then finds that it has moved.
         if ((await tx.run(MOVE_POSITION, [planned.after, planned.upTo])) === 0) return false
         const version = planned.subscriptions
         if (version !== undefined && (await tx.rows(SHARE_VERSION, [version])).length === 0)
@@ -122,7 +122,7 @@ export function jobPlanning(db: Database): Planning {
   }
 }
 
-/** Takes the new position back. */
+/** Thrown to roll back the new position. */
 class SubscriptionsChanged extends Error {}
 
 async function withPayloads(
@@ -137,7 +137,7 @@ async function withPayloads(
   })
 }
 
-/** The stored text of every event, by its number. */
+/** Returns the id of each event's stored text, by the number of the event. */
 async function putPayloads(tx: Queries, given: readonly EventText[]): Promise<Map<number, number>> {
   if (given.length === 0) return new Map()
   const events = [...new Map(given.map((event) => [event.seq, event])).values()]

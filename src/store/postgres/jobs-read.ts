@@ -3,7 +3,7 @@ import type { DeliveryRecord, DueSubscription, EventText, JobsStore } from '../j
 import { type Database, statement } from './database.ts'
 import { storable } from './texts.ts'
 
-/** One step per subscription that has jobs, however many each has. */
+/** Takes one step per subscription that has jobs, however many it has. */
 const DUE = statement(
   'job_due',
   `WITH RECURSIVE s (id) AS (
@@ -27,7 +27,7 @@ const BACKLOG = statement(
        SELECT 1 FROM subscriptions s JOIN jobs j ON j.subscription_id = s.id
        WHERE s.account_id = $2 AND s.active LIMIT $3) every) AS "ofAccount"`,
 )
-/** Each arm reads no more than the page. */
+/** Each arm reads at most one page. */
 const DELIVERIES = statement(
   'job_deliveries',
   `(SELECT j.number, p.seq, p.event_id AS "eventId", p.kind, 'pending' AS state, j.failures AS attempts,
@@ -88,7 +88,7 @@ function placeOf(number: number): string {
   return number.toString(PLACE_BASE)
 }
 
-/** Of a text that is no place: 0, before which there is nothing. */
+/** 0, before which there is nothing, for a text that is not a place. */
 function numberOf(place: string): number {
   const number = Number.parseInt(place, PLACE_BASE)
   return Number.isSafeInteger(number) ? number : 0

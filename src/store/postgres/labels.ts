@@ -8,7 +8,7 @@ import { JOBS_MIGRATIONS } from './jobs-schema.ts'
 import { type Label, sharedLabel } from './migrate.ts'
 import { schemaOf } from './open-database.ts'
 
-/** All tables of an address, in the order in which they are created. */
+/** All groups of tables of an address, in the order in which they are created. */
 export function storeLabels(address: PostgresAddress): Label[] {
   const { schema: shared } = address
   return [

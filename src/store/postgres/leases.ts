@@ -2,7 +2,7 @@ import { type Fence, type LeaseRecord, type LeaseStore, MAX_LEASE_AHEAD_MS } fro
 import { statement } from './database.ts'
 import { type DatabaseOptions, openDatabase } from './open-database.ts'
 
-/** Above all terms of earlier timelines, of which the server may not have seen the last (connection.ts). */
+/** Above all terms of earlier timelines, the last of which this server may not have seen (connection.ts). */
 const TERM_BASE = `current_setting('tapeline.number_base')::bigint`
 const TAKE = statement(
   'lease_take',

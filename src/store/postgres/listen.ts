@@ -1,16 +1,16 @@
 /**
- * Messages of other processes (`NOTIFY`), over a connection of its own.
+ * Receives messages of other processes (`NOTIFY`) over a separate connection.
  *
  *   connecting ──▶ listening ──error, end or no answer──▶ pause ──▶ connecting
  *
- * What is sent while it does not listen is lost: whoever listens asks for the state at `onConnected`, and regularly.
+ * Messages sent while it is not listening are lost, so listeners read the state in `onConnected` and at intervals.
  */
 import type { PostgresAddress } from './address.ts'
 import { connect } from './connection.ts'
 
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2_000
-/** A connection that hangs is found by a query that is not answered. */
+/** A connection that hangs is detected by a query that is not answered. */
 const CHECK_EVERY_MS = 5_000
 
 interface Listening {
@@ -18,11 +18,11 @@ interface Listening {
   /** Letters, digits and `_`. */
   readonly channel: string
   onMessage(message: string): void
-  /** `again`: a connection was lost before, perhaps to another server. */
+  /** `again` is true after a connection was lost; the new one may lead to another server. */
   onConnected(again: boolean): void
 }
 
-/** The function ends it. */
+/** The returned function stops listening. */
 export function listen({ address, channel, onMessage, onConnected }: Listening): () => Promise<void> {
   let isEnded = false
   let wake = () => {}
@@ -53,7 +53,7 @@ export function listen({ address, channel, onMessage, onConnected }: Listening):
         if (!isEnded) await client.query(`LISTEN ${channel}`)
       }
     } finally {
-      // Its end would cut the pause before the next connection.
+      // Otherwise the end of this connection would cut short the pause before the next one.
       client.removeAllListeners('end')
       client.removeAllListeners('error')
       client.on('error', () => {})
@@ -65,7 +65,7 @@ export function listen({ address, channel, onMessage, onConnected }: Listening):
       try {
         await listenOnce(again)
       } catch {
-        // Connected to again; callers see the state of the server in their own calls.
+        // The loop reconnects; callers see the state of the server in their own calls.
       }
       if (isEnded) return
       await pause(pauseMs)

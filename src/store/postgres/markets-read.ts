@@ -22,7 +22,7 @@ const BY_IDENTIFIER = statement(
     WHERE i.identifier = $1 AND ($2::int IS NULL OR i.source_rank = $2) AND ($3::text IS NULL OR m.symbol = $3)
     ORDER BY i.source_rank, i.market_id LIMIT 1`,
 )
-/** Shortest duration first: the types are in that order. */
+/** Shortest duration first, because the types are in that order. */
 const HOLDING = statement(
   'markets_holding',
   `SELECT m.text FROM unnest($3::text[], $5::bigint[]) WITH ORDINALITY AS t (market_type, latest, place)
@@ -32,8 +32,9 @@ const HOLDING = statement(
 )
 
 /**
- * What every list is filtered by; what is not asked for is NULL, and the planner drops it. $8 to $10 are the position:
- * the order is (end in either direction, source, id), for which a plain row comparison would need one direction.
+ * The filter of every list. Parameters that are not asked for are NULL, and the planner drops their conditions. $8 to
+ * $10 are the position. The order is (end in either direction, source, id), while a plain row comparison would need all
+ * columns in one direction.
  */
 const whereOf = (order: 'asc' | 'desc') => `
     ($1::int IS NULL OR source_rank = $1) AND ($2::text IS NULL OR symbol = $2)
@@ -48,7 +49,7 @@ const whereOf = (order: 'asc' | 'desc') => `
     AND ($8::bigint IS NULL OR (end_ms ${order === 'asc' ? '>=' : '<='} $8
       AND (end_ms <> $8 OR (source_rank, market_id) > ($9::int, $10::text))))`
 
-/** A plan for any filter would read the whole list for each of its pages. */
+/** A generic plan for all filters would read the whole list for each page. */
 const PLAN_ANEW = statement('markets_plan', "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)")
 
 const LISTS = { asc: listOf('asc'), desc: listOf('desc') }
@@ -72,8 +73,8 @@ function countOf(order: 'asc' | 'desc'): Statement {
 }
 
 /**
- * Of one duration, which may be rare: in the order of all markets, all of them would be read for a page of it. So the
- * index is read for each source ($11) and symbol ($12) by itself.
+ * Lists markets of one duration, which may be rare: in the order of all markets, every market would be read for one
+ * page. The index is therefore read separately for each source ($11) and symbol ($12).
  */
 function listByWindow(order: 'asc' | 'desc'): Statement {
   const place = `end_ms ${order}, source_rank, market_id LIMIT $7`
@@ -151,7 +152,10 @@ export function marketReader(database: Database): MarketStore {
   }
 }
 
-/** The sources and symbols of a list of one duration. Few markets wait for their result; they have an index of their own. */
+/**
+ * The sources and symbols for a list of one duration. Undefined for other lists, and for unresolved markets that have
+ * ended, which are few and have their own index.
+ */
 function partsOf({ source, symbol, marketType, state }: MarketFilter): unknown[] | undefined {
   if (marketType === undefined || state?.status === 'closed') return undefined
   const sources = (source === undefined ? SOURCES : [source]).map((name) => SOURCES.indexOf(name))

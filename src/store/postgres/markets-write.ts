@@ -44,7 +44,7 @@ interface MarketToWrite extends MarketKey {
 
 const nameOf = ({ rank, id }: MarketKey) => `${rank}/${id}`
 
-/** Writes catalogue entries and gives the number of those that were new or changed. */
+/** Writes catalogue entries and returns how many of them were new or changed. */
 export async function writeMarkets(tx: Queries, markets: readonly EncodedMarket[]): Promise<number> {
   let written = 0
   for (const round of roundsOf(markets)) written += await writeRound(tx, round)
@@ -89,7 +89,7 @@ function keysOf(keys: readonly MarketKey[]): [string, string[]] {
   return [arrayOf(keys.map(({ rank }) => rank)), keys.map(({ id }) => id)]
 }
 
-/** A statement writes an entry once; in one order in all processes, so that none waits for another that waits for it. */
+/** A statement can write an entry only once. Each round is sorted, so that processes do not deadlock. */
 function roundsOf(markets: readonly EncodedMarket[]): MarketToWrite[][] {
   const rounds: MarketToWrite[][] = []
   const times = new Map<string, number>()

@@ -17,13 +17,13 @@ export interface Label {
   readonly migrations: readonly Migration[]
 }
 
-/** Any number, the same for all processes of all releases. */
+/** An arbitrary lock key, the same for all processes of all releases. */
 const LOCK = 0x5450_4c4e
-/** The server's limit for a statement of a migration, and for the wait for the lock. */
+/** The server's time limit for a statement of a migration, and for waiting for the lock. */
 const MIGRATION_MS = 600_000
 /**
- * A migration has several statements. The server's limit is to come first: whoever gives up before it leaves a session
- * behind that still waits for the lock, or works.
+ * A migration has several statements. The server's limit must come first, because a client that gives up earlier leaves
+ * a session behind that still waits for the lock, or works.
  */
 const ANSWER_MS = 10 * MIGRATION_MS
 
@@ -48,12 +48,12 @@ export async function migrate(
   await continueNumbers(client, { schema, label })
 }
 
-/** What every other label relies on. */
+/** The tables that every other label relies on. */
 export function sharedLabel(shared: string): Label {
   return { schema: shared, label: 'shared', migrations: SHARED_MIGRATIONS }
 }
 
-/** The version that was there before. */
+/** Returns the version that was there before. */
 export async function applyMigrations(
   client: Client,
   shared: string,
@@ -61,7 +61,7 @@ export async function applyMigrations(
 ): Promise<number> {
   const newest = migrations.length
   if ((await versionOf(client, schema, label)) === newest) return newest
-  /** The limit of the connection is for the statements of a service; the types do not know this option. */
+  /** The connection's time limit is meant for the statements of a service. The driver's types lack this option. */
   const run = (text: string, values?: unknown[]) => {
     const patient = { text, query_timeout: ANSWER_MS, ...(values && { values }) }
     return client.query(patient)
@@ -70,7 +70,7 @@ export async function applyMigrations(
   try {
     await run(`SET LOCAL statement_timeout = ${MIGRATION_MS}`)
     await run('SELECT pg_advisory_xact_lock($1)', [LOCK])
-    // Without a look at the table the session would not learn of a schema that was created while it waited for the lock.
+    // Without reading this table, the session would not notice a schema that was created while it waited for the lock.
     await run('SELECT 1 FROM pg_namespace LIMIT 1')
     await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     await run(`SET LOCAL search_path = ${schema}, ${shared}`)
@@ -92,7 +92,7 @@ export async function applyMigrations(
   }
 }
 
-/** A copy into it is unfinished. */
+/** Whether a copy into the store is unfinished. */
 export async function isPartlyCopied(client: Client, shared: string): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     `${shared}.${MARKS_TABLE}`,
@@ -100,7 +100,7 @@ export async function isPartlyCopied(client: Client, shared: string): Promise<bo
   return rows[0]?.there === true
 }
 
-/** 0 where nothing was created yet. */
+/** 0 if nothing was created yet. */
 export async function versionOf(client: Client, schema: string, label: string): Promise<number> {
   const found = await client.query<{ has_table: boolean }>(
     `SELECT to_regclass($1) IS NOT NULL AS has_table`,

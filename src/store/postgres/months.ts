@@ -1,9 +1,9 @@
-/** Months of UTC, by which tables are partitioned: `series_candles_y2026m11`. */
+/** The UTC months by which tables are partitioned: `series_candles_y2026m11`. */
 
 export interface Month {
   /** The end of a partition's name. */
   readonly suffix: string
-  /** Its rows are from `low` on and before `high`. */
+  /** Its rows have times from `low` on and before `high`. */
   readonly low: number
   readonly high: number
 }
@@ -18,14 +18,14 @@ export function monthOf(timeMs: number): Month {
   }
 }
 
-/** The month of that time and those after it. */
+/** The month of a time and the months after it, `count` in total. */
 export function monthsFrom(timeMs: number, count: number): Month[] {
   const months = [monthOf(timeMs)]
   while (months.length < count) months.push(monthOf(months.at(-1)?.high ?? timeMs))
   return months
 }
 
-/** Undefined where the name is not one of a month's partition. */
+/** Undefined if the name is not that of a monthly partition. */
 export function monthOfName(name: string): Month | undefined {
   const [, year, month] = /_y(\d{4})m(\d\d)$/.exec(name) ?? []
   return year === undefined ? undefined : monthOf(Date.UTC(Number(year), Number(month) - 1))

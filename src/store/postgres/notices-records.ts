@@ -3,7 +3,7 @@ import { slotOf, UPTIME_KEPT_MS, type UptimeSlot, type UptimeStore } from '../up
 import { type Database, statement } from './database.ts'
 import { storable } from './texts.ts'
 
-/** Rows of the operator's notices and of the minutes in which the service answered. */
+/** The operator's notices, and the minutes in which the service answered. */
 const PUT = statement(
   'notice_put',
   `INSERT INTO notices (id, kind, title, text, starts_at, ends_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)

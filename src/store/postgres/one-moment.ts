@@ -1,21 +1,21 @@
 /**
- * Reads of feeds whose parts belong together: rows, coverage, and the versions that they are served with. On one server
- * they are one snapshot. Where tables lie on several, no snapshot is of all of them, so it is found out whether the feeds
- * have changed meanwhile:
+ * Reads parts of feeds that belong together: rows, coverage, and the versions that they are served with. On one server
+ * they come from one snapshot. If tables are on several servers, no snapshot covers them all, so the read checks
+ * whether the feeds have changed meanwhile:
  *
  *   versions ──▶ rows, coverage ──▶ the same versions? ──yes──▶ done
  *      ▲                                   │ no
  *      └───────────────────────────────────┘
  *
- * A commit is seen here a little earlier than on the other servers. Writers hold a lock of their feeds until it is seen
- * on all of them (`lockUntilSeen`): while that is held, the read has to wait.
+ * A commit is visible here slightly earlier than on the other servers. Writers hold a lock of their feeds until it is
+ * visible on all of them (`lockUntilSeen`), and a read waits while that lock is held.
  */
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { arrayOf } from './columns.ts'
 import { type Database, type Queries, statement } from './database.ts'
 
-/** A lock of the feed with this id; feeds of other schemas have others. Ids can be above what an int holds. */
+/** The lock of a feed, which differs between schemas. The id is hashed because it can exceed an int. */
 const LOCK_NAME = 'hashtext(current_schema()), hashint8(id)'
 const LOCK = statement(
   'feeds_lock_until_seen',
@@ -30,12 +30,12 @@ const VERSIONS = statement(
 const MAX_TRIES = 100
 const WAIT_MS = 5
 
-/** The last statement before the commit of a write: it is held for as long as that takes on all servers. */
+/** The last statement before the commit of a write, so that the lock is held until all servers have committed. */
 export async function lockUntilSeen(tx: Queries, ids: readonly number[]): Promise<void> {
   await tx.rows(LOCK, [arrayOf(ids)])
 }
 
-/** `ids`: those of the feeds that are known by now. `run` makes several statements. */
+/** `ids` returns the feeds known by now. `run` makes several statements. */
 export async function ofOneMoment<R>(
   database: Database,
   ids: () => readonly number[],
@@ -46,7 +46,7 @@ export async function ofOneMoment<R>(
     : database.snapshot(run)
 }
 
-/** `together` makes one statement of all; `byFeed` one for each feed and thing. */
+/** `together` reads everything in one statement, `byFeed` each feed and each kind of data in its own. */
 export async function ofOneState<R>(
   database: Database,
   ids: () => readonly number[],
@@ -71,11 +71,11 @@ async function untilUnchanged<R>(
       (error: unknown) => ({ error }),
     )
     const after = await versions()
-    // More of them, if some have got their first rows meanwhile.
+    // There are more of them if some feeds got their first rows meanwhile.
     const isUnchanged =
       after.length === before.length && after.every(({ version }, i) => version === before[i]?.version)
     if (!isUnchanged) continue
-    // With parts of two moments it might have failed for that reason alone.
+    // Only now, because parts of two moments might have been the only reason for the error.
     if ('error' in result) throw result.error
     return result.value
   }

@@ -25,7 +25,7 @@ test('statements of one turn share connections, and each has its own answer', {
     )
     const pids = new Set<number>()
     for (const [n, answer] of answers.entries()) {
-      // One that fails takes no other with it.
+      // A statement that fails does not affect the others.
       assert.equal(answer.status, n % 4 === 0 ? 'rejected' : 'fulfilled')
       if (answer.status === 'rejected') continue
       const [row] = answer.value
@@ -34,7 +34,7 @@ test('statements of one turn share connections, and each has its own answer', {
     }
     assert.ok(pids.size <= 2, `${pids.size} connections`)
 
-    // A connection that ends takes those with it that it has not answered, and none after them.
+    // When a connection ends, its unanswered statements fail, but not those after them.
     const cut = [0.01, 30, 30].map((seconds) => database.shortRows<{ pid: number }>(SLEEP, [seconds]))
     const outcomes = Promise.allSettled(cut)
     const [first] = (await cut[0]) ?? []

@@ -1,10 +1,10 @@
 /**
- * Short statements that are asked for in one turn of the thread go to the server together: several of them cost one system
- * call there, and mostly one back. A connection takes a few of them, so that none waits long for those before it.
+ * Sends short statements that are requested in one turn of the thread together, so that several of them cost one system
+ * call to send and mostly one to receive. A connection takes only a few, so that none waits long for those before it.
  */
 import type { Statement } from './database.ts'
 
-/** A statement and who waits for its rows. */
+/** A statement and the caller that waits for its rows. */
 interface SentTogether {
   readonly statement: Statement
   readonly values: readonly unknown[]
@@ -16,7 +16,7 @@ const PER_CONNECTION = 8
 
 type AskTogether = <R>(statement: Statement, values: readonly unknown[]) => Promise<R[]>
 
-/** `send` settles each of a few, in order. */
+/** `send` gets a few statements and settles each of them, in order. */
 export function askTogether(send: (asked: readonly SentTogether[]) => void): AskTogether {
   let waiting: SentTogether[] = []
   const flush = () => {
@@ -26,7 +26,7 @@ export function askTogether(send: (asked: readonly SentTogether[]) => void): Ask
   }
   return (statement, values) =>
     new Promise((resolve, reject) => {
-      // After everything that has arrived in this turn was looked at.
+      // Runs after all input of this turn has been handled.
       if (waiting.length === 0) setImmediate(flush)
       waiting.push({ statement, values, resolve: (rows) => resolve(rows as never), reject })
     })

@@ -30,7 +30,7 @@ test('a commit that the server answers with a rollback is a failure', { skip }, 
     await notes.put('a')
     const writing = notes.database.write(async (tx) => {
       await tx.run(INSERT, ['b'])
-      // Whoever overlooks a failure does not make a success of it.
+      // Ignoring a failure does not turn it into a success.
       await tx.run(INSERT, ['a']).catch(() => {})
     })
     await assert.rejects(writing, /duplicate key/)
@@ -81,10 +81,10 @@ test('of two writes that wait for each other one is unavailable and can be repea
 test('tables are created although that takes longer than a statement of the service may', {
   skip: withoutPrograms,
 }, async () => {
-  // Of its own: the processes of all tests on one server would wait for the lock.
+  // A separate server, because on the shared one the processes of all tests would wait for the lock.
   const cluster = await startCluster()
   const address = parsePostgresAddress(`${cluster.address}?statement_timeout=1`, 8)
-  // Longer than the server's limit of a statement and than the driver waits for its answer.
+  // Longer than the server's limit for a statement and than the driver waits for its answer.
   const sql = 'SELECT pg_sleep(4); CREATE TABLE slow (text text)'
   const open = () =>
     openDatabase({

@@ -20,40 +20,40 @@ import { askTogether } from './one-turn.ts'
 
 export interface DatabaseOptions {
   readonly address: PostgresAddress
-  /** Where its tables are: the shared schema, or that of an environment (`schemaOf`). */
+  /** The schema of its tables: the shared one, or that of an environment (`schemaOf`). */
   readonly schema: string
-  /** What the migrations are counted under. */
+  /** The label under which the migrations are counted. */
   readonly label: string
   readonly migrations: readonly Migration[]
-  /** Time is the database's, unless a test moves it: then its clock is set before every statement. */
+  /** Time comes from the database unless a test provides a clock, whose time is then set before every statement. */
   readonly clock: Clock
-  /** Every write is refused when this lease is not held any more. */
+  /** Every write is refused once this lease is no longer held. */
   readonly fence?: Fence | undefined
 }
 
-/** How long a call waits for a connection: a caller of the API waits for its answer. */
+/** How long a call waits for a connection; short, because a caller of the API waits for its answer. */
 const MAX_WAIT_MS = 5_000
-/** Nobody waits for a leader's work, and a recorder that begins again has more of it: many reads on a busy machine. */
+/** Nobody waits for a leader's work, and a restarted recorder makes many reads on a busy machine. */
 const LEADER_WAIT_MS = 30_000
 
-/** A process that was stopped must not hold back vacuum and the dropping of old tables for longer. */
+/** A stopped process must not hold back vacuum and the dropping of old tables for longer. */
 const READER_IDLE_MS = 30_000
 
 const BEGIN = { text: 'BEGIN' }
-/** A reader may rest between its statements while the thread is busy: unlike a writer it keeps nobody waiting. */
+/** A reader may pause between its statements while the thread is busy, because unlike a writer it blocks nobody. */
 const READER_REST = `SET LOCAL idle_in_transaction_session_timeout = '${READER_IDLE_MS}ms'`
 const BEGIN_SNAPSHOT = { text: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${READER_REST}` }
-/** A snapshot would be that of one of several servers. */
+/** With tables on several servers a snapshot would cover only one of them. */
 const BEGIN_READ = { text: `BEGIN READ ONLY; ${READER_REST}` }
 const COMMIT = { text: 'COMMIT' }
 const ROLLBACK = { text: 'ROLLBACK' }
-/** Held to the end of the transaction: nobody else can take the lease before it has committed. */
+/** The lock is held until the transaction ends, so nobody can take the lease before it has committed. */
 const CHECK_FENCE = statement('fence', 'SELECT 1 FROM leases WHERE part = $1 AND term = $2 FOR KEY SHARE')
 /** Changes nothing, but makes the servers of a transaction commit together (distribute.ts). */
 const COMMIT_TOGETHER = statement('commit_together', 'DELETE FROM commits WHERE id = 0')
 const SET_TIME = statement('set_time', `SELECT set_config('tapeline.now_ms', $1, false)`)
 
-/** What was to be committed. */
+/** The result and id of a write whose commit was sent. */
 interface Sent<R> {
   readonly result: R
   readonly id: WriteId
@@ -112,9 +112,10 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (isSpread && isWrite && searchPath.length > 1) failed.push(client.query({ ...COMMIT_TOGETHER }))
         for (const promise of failed) promise.catch(() => {})
       }
-      // Of statements that were sent together one may fail while another goes on: what that sends is not part of anything.
+      // After one of several concurrent statements has failed, code that awaited another may go on; its statements must
+      // not be sent outside the transaction.
       let isOver = false
-      /** The others then say no more than that the transaction has failed, and one of them may be heard before it. */
+      /** Later failures only report that the transaction has failed, and one of them may arrive before the first. */
       let firstFailure: unknown
       const sendInside: typeof send = async (...args) => {
         if (isOver) throw new Error('The transaction is over.')
@@ -124,7 +125,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         })
       }
       try {
-        // What needs no answer of what was before it leaves with the beginning.
+        // Statements that need no earlier answer leave together with BEGIN.
         const result = await connection.together(() => {
           start()
           return run({
@@ -138,13 +139,13 @@ export function openDatabase(options: DatabaseOptions): Database {
         onCommit({ result, id })
         const answer = client.query(COMMIT)
         const { command } = await (isWrite ? gate.answer(connection, answer) : answer)
-        // A statement had failed, and nobody has said so.
+        // A statement had failed without an error reaching this point.
         if (command === ROLLBACK.text)
           throw firstFailure ?? new Error('The server has rolled the transaction back.')
         return result
       } catch (error) {
         isOver = true
-        // The fence says more than the statement that failed because of it.
+        // The lost lease explains more than the statement that failed because of it.
         const reason = await Promise.all(failed).then(
           () => (isOfFailedTransaction(error) ? (firstFailure ?? error) : error),
           (first) => (first instanceof LeaseLostError || isOfFailedTransaction(error) ? first : error),
@@ -183,11 +184,11 @@ export function openDatabase(options: DatabaseOptions): Database {
           (error) => asked[at]?.reject(storeError(error)),
         )
       const outcomes = await Promise.allSettled(answers)
-      // What is wrong with the connection is found in any of them.
+      // Any of the answers may show that the connection is broken.
       for (const outcome of outcomes)
         if (outcome.status === 'rejected' && breaksConnection(outcome.reason)) throw outcome.reason
     }).catch((error) => {
-      // Those that were answered are settled; here is why the others were not sent.
+      // Answered statements are settled already; this tells the others why they were not sent.
       for (const { reject } of asked) reject(error)
     })
   })
@@ -235,7 +236,7 @@ async function withConnection<R>(
   }
 }
 
-/** Done once; after a failure the next caller tries again. */
+/** Prepares once; after a failure the next caller tries again. */
 function readyOnce(prepare: () => Promise<void>): () => Promise<void> {
   let ready: Promise<void> | undefined
   return () => {

@@ -1,10 +1,10 @@
 /**
- * Rows that are only appended lie in one partition per month of their time. A partition is made when the first row of
- * its month arrives, in a transaction of its own, or ahead of it; a month that has expired is dropped as a whole.
+ * Rows that are only appended are stored in one partition per month of their time. A partition is created ahead, or in
+ * a separate transaction when the first row of its month arrives; a month that has expired is dropped as a whole.
  *
  *   series_candles ─┬─ series_candles_old        before the first month
  *                   ├─ series_candles_y2026m11
- *                   └─ series_candles_late       from the last year on: a wrong clock makes no thousand partitions
+ *                   └─ series_candles_late       from LAST_YEAR on, against thousands made by a wrong clock
  */
 import { DATASETS, type Dataset } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
@@ -13,9 +13,9 @@ import { monthOf, monthOfName, monthsFrom } from './months.ts'
 
 const FIRST_YEAR = 2017
 const LAST_YEAR = 2100
-/** How many months after this one have their partitions already. */
+/** How many months after the current one get their partitions ahead of time. */
 const MONTHS_AHEAD = 2
-/** Any number: processes make partitions one after another. */
+/** An arbitrary lock key, so that processes create partitions one after another. */
 const LOCK = 0x5450_4d50
 
 const LOCK_PARTITIONS = statement('partitions_lock', 'SELECT pg_advisory_xact_lock($1)')
@@ -41,17 +41,17 @@ const TABLES = [...SERIES_TABLES, BLOCKS]
 export interface Partition {
   readonly table: string
   readonly name: string
-  /** In the unit of its table; null where there is no bound. */
+  /** In the unit of its table; null if there is no bound. */
   readonly low: number | null
   readonly high: number | null
 }
 
 export interface Partitions {
-  /** Makes those of the tables and times that are missing. */
+  /** Creates the missing partitions for these tables and times. */
   ensure(needed: ReadonlyMap<string, Iterable<number>>): Promise<void>
-  /** Makes those of this month and of the next. */
+  /** Creates the partitions of this month and the next ones. */
   ensureAhead(): Promise<void>
-  /** Something was dropped, perhaps by another process. */
+  /** Called after a partition was dropped, perhaps by another process. */
   forget(): void
 }
 
@@ -79,7 +79,7 @@ export function partitions(database: Database): Partitions {
   }
 }
 
-/** Where rows of these tables and times lie. */
+/** The partitions that hold rows of these tables and times. */
 export function partitionsOf(needed: ReadonlyMap<string, Iterable<number>>): Partition[] {
   const wanted = new Map<string, Partition>()
   for (const [table, times] of needed) {
@@ -91,13 +91,13 @@ export function partitionsOf(needed: ReadonlyMap<string, Iterable<number>>): Par
   return [...wanted.values()]
 }
 
-/** Those of this month and of the next. */
+/** The partitions of this month and the next ones. */
 export function partitionsAhead(nowMs: number): Partition[] {
   const months = monthsFrom(nowMs, 1 + MONTHS_AHEAD)
   return TABLES.flatMap((table) => months.map(({ low }) => partitionAt(table, low)))
 }
 
-/** The months of a table whose rows are all older than that. */
+/** The monthly partitions of a table whose rows are all older than a time. */
 export async function expiredPartitions(
   queries: Queries,
   table: string,

@@ -1,6 +1,6 @@
 /**
- * Tables of a server that `tapeline restore` has restored: the first process that opens them lets the numbers of events and
- * deliveries go on above those that can have been given since the backup. That it was done is noted in the comment of the
+ * After `tapeline restore`, the first process that opens the tables of the restored server continues the numbers of
+ * events and deliveries above those that can have been assigned since the backup. It records this in the comment of the
  * table, in the same transaction.
  */
 import type { Client } from 'pg'
@@ -34,7 +34,7 @@ const NUMBERED: Record<string, Numbered> = {
     },
   },
 }
-/** Any number, the same for all processes of all releases. */
+/** An arbitrary lock key, the same for all processes of all releases. */
 const LOCK = 0x5450_4c52
 
 export async function continueNumbers(

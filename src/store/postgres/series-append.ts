@@ -1,5 +1,5 @@
 /**
- * Writes rows by key, all rows of a dataset in one statement. What is already there decides:
+ * Writes rows by key, all rows of a dataset in one statement. The stored row decides:
  *
  *   nothing              → inserted
  *   same bytes           → unchanged
@@ -7,7 +7,7 @@
  *   closed, new is open  → unchanged: a late open version never replaces a closed row
  *   closed, other bytes  → corrected: the old bytes become a revision
  *
- * The first statement inserts and rewrites. Only when it left rows alone is a second one asked which of them differ.
+ * The first statement inserts and rewrites. Only if it left rows alone does a second one find out which of them differ.
  */
 import type { Dataset } from '../../core/feed.ts'
 import type { PackedRows } from '../rows/packed.ts'
@@ -89,7 +89,7 @@ const REVISE = statement(
         AS i (feed_id, ts, seq, revision, recorded_at, has_books, instrument, text, books)`,
 )
 
-/** A row with the feed it belongs to; made only where rows have to be told apart. */
+/** A row with its feed; made only where rows have to be handled one by one. */
 interface SingleRow {
   readonly feed: LockedFeed
   readonly ts: number
@@ -207,7 +207,7 @@ export async function revise(tx: Queries, now: number, old: readonly OldVersion[
   ])
 }
 
-/** All of these rows are there after the write, whatever was there before. */
+/** All of these rows exist after the write, whatever was stored before. */
 export function noteTimes(feed: LockedFeed, times: Iterable<number>): void {
   for (const ts of times) {
     if (feed.firstTs === null || ts < feed.firstTs) feed.firstTs = ts
@@ -215,7 +215,7 @@ export function noteTimes(feed: LockedFeed, times: Iterable<number>): void {
   }
 }
 
-/** The parameters of `put` behind the time. */
+/** The parameters of `put` after the time. */
 function columnsOf(packs: readonly FeedPack[]): string[] {
   const numbers = (of: (pack: FeedPack) => string) => `{${packs.map(of).join()}}`
   const repeated = (value: string, separator: string, count: number) =>
@@ -245,7 +245,7 @@ function keysOf(rows: readonly SingleRow[]): unknown[] {
   ]
 }
 
-/** With the first and the last time in the statement only the partitions between them are looked at. */
+/** With the first and the last time in the statement, only the partitions between them are read. */
 function boundsOf(rows: readonly SingleRow[]): [number, number] {
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { ts } of rows) {
@@ -255,7 +255,7 @@ function boundsOf(rows: readonly SingleRow[]): [number, number] {
   return [first, last]
 }
 
-/** Closed rows that may not have been written: those of instants of which fewer rows were written than came. */
+/** Closed rows that may not have been written: those of times at which fewer rows were written than arrived. */
 function leftAlone(packs: readonly FeedPack[], written: readonly WrittenRow[]): SingleRow[] {
   const done = new Map<string, number>()
   for (const { feed_id, ts } of written) {
@@ -275,7 +275,7 @@ function leftAlone(packs: readonly FeedPack[], written: readonly WrittenRow[]): 
   })
 }
 
-/** Rows mostly come in ascending order, in which none can be there twice. */
+/** Rows mostly arrive in ascending order, in which no key can occur twice. */
 function areAllKeysOnce(packs: readonly FeedPack[]): boolean {
   const last = new Map<LockedFeed, { ts: number; seq: number }>()
   for (const { feed, rows } of packs) {
@@ -291,7 +291,7 @@ function areAllKeysOnce(packs: readonly FeedPack[]): boolean {
   return true
 }
 
-/** A statement writes a key once: a row of a key that came before goes into the next round. */
+/** A statement can write a key only once, so a row whose key came before goes into the next round. */
 function roundsOf(packs: readonly FeedPack[]): SingleRow[][] {
   const rounds: SingleRow[][] = []
   const times = new Map<string, number>()

@@ -5,10 +5,10 @@ import { arrayOf } from './columns.ts'
 import { type Queries, statement, type WriteTransaction } from './database.ts'
 import { lockUntilSeen } from './one-moment.ts'
 
-/** Epochs and versions as they are compared outside: those of different servers are apart (connection.ts). */
+/** Epochs and versions as they are compared outside; each server timeline has its own range (connection.ts). */
 export const servedNumber = (column: string) => `${column} + current_setting('tapeline.number_base')::bigint`
 
-/** Selects both. */
+/** Selects both the epoch and the version. */
 export const servedNumbers = (table: string) =>
   `${servedNumber(`${table}.epoch`)} AS epoch, ${servedNumber(`${table}.version`)} AS version`
 
@@ -66,13 +66,13 @@ export interface StateRow {
   version: number
 }
 
-/** A feed that this transaction has locked, and what it changes of it. */
+/** A feed that this transaction has locked, and the changes to it. */
 export interface LockedFeed {
   readonly id: number
   finalBefore: number
   observedFrom: number | null
   coveredTo: number
-  /** The newest span, while it is an observation that grows. */
+  /** The newest span, while it is an observation that still grows. */
   open: Span | undefined
   isChanged: boolean
   isFinalChanged: boolean
@@ -81,7 +81,7 @@ export interface LockedFeed {
   lastTs: number | null
 }
 
-/** The columns of feeds by which they are found. */
+/** The columns that identify feeds. */
 export function namesOf(feeds: readonly Feed[]): string[][] {
   return [
     feeds.map(({ dataset }) => dataset),
@@ -91,7 +91,7 @@ export function namesOf(feeds: readonly Feed[]): string[][] {
   ]
 }
 
-/** Creates those that are not there yet, in one order in all processes: two that create the same never wait for each other. */
+/** Creates missing feeds in the same order in all processes, so that two that create the same ones do not deadlock. */
 export async function createFeeds(tx: Queries, feeds: readonly Feed[]): Promise<NamedFeedRow[]> {
   const sorted = [...feeds].sort((a, b) => (feedName(a) < feedName(b) ? -1 : 1))
   const names = namesOf(sorted)
@@ -127,7 +127,7 @@ export async function lockFeeds(
   return { locked, now: rows[0]?.now ?? 0 }
 }
 
-/** Something of the feed at this time, or from it on, changed. */
+/** Records that something of the feed changed at this time or after it. */
 export function noteChange(feed: LockedFeed, ts: number): void {
   feed.isChanged = true
   feed.isFinalChanged ||= ts < feed.finalBefore
@@ -139,7 +139,7 @@ export function finalizeFeed(feed: LockedFeed, before: number): void {
   noteChange(feed, before)
 }
 
-/** Gives the changed feeds their new epochs and versions; the last step of a write. */
+/** Gives the changed feeds their new epochs and versions, as the last step of a write. */
 export async function writeChanges(tx: WriteTransaction, locked: Iterable<LockedFeed>): Promise<StateRow[]> {
   const changed = [...locked].filter(({ isChanged }) => isChanged)
   if (changed.length === 0) return []

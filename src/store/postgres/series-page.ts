@@ -1,4 +1,4 @@
-/** Pages of rows that lie one by one in the tables of their datasets. */
+/** Pages of rows that are stored one by one in the tables of their datasets. */
 import type { Dataset, Feed } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
@@ -21,21 +21,21 @@ export const EMPTY_PAGE: Page = {
   lastTs: undefined,
 }
 
-/** What a statement gives of a page. */
+/** A page as a statement returns it. */
 export interface PageRow {
   text: string | null
   found: number
   first_ts: number | null
   last_ts: number | null
-  /** Of these, those of a page without further rows may be missing: its rows are known by their time alone. */
+  /** The next three may be missing in a page without further rows, whose rows are identified by their time alone. */
   last_rank?: number | null
   last_instrument?: string | null
   last_seq?: number | null
-  /** The row after the page, which is the last of the text as well. */
+  /** The row after the page, which is also the last one in `text`. */
   next_text?: string | null
 }
 
-/** The arms of a query by dataset; nearly always there is one. */
+/** The arms of a query by dataset; nearly always there is one dataset. */
 export function armsByDataset(
   query: SeriesQuery,
   id: (feed: Feed) => number | undefined,
@@ -48,7 +48,7 @@ export function armsByDataset(
   return new Map(all.filter(([, arms]) => arms.length > 0))
 }
 
-/** A page of one dataset. */
+/** Reads a page of one dataset. */
 export async function readPage(
   queries: Queries,
   dataset: Dataset,
@@ -83,7 +83,7 @@ export function toPage(
   }
 }
 
-/** Rows one by one, up to `limit`, of all datasets. */
+/** Reads up to `limit` single rows from all datasets. */
 export async function readStoredRows(
   queries: Queries,
   arms: ReadonlyMap<Dataset, readonly Arm[]>,

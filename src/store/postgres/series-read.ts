@@ -26,18 +26,21 @@ import { readSampledRows } from './series-sample.ts'
 import { firstWindow } from './series-window.ts'
 import { readPageByFeed } from './spread-reads.ts'
 
-/** Of a turn that a walk takes: it holds a connection meanwhile, and where tables are spread it is repeated if it lasts. */
+/**
+ * The minimum length of a walk's turns. A walk should end soon, because it holds a connection, and because with tables
+ * on several servers it is repeated if the feeds change meanwhile.
+ */
 const WALK_MS = 4
 
-/** All of a page is read but for the texts of its rows: making them from books takes long. */
+/** A page that is read except for the texts of its rows, because making them from books takes long. */
 interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 
-/** Rows with their texts to come. */
+/** Rows whose texts are made later. */
 interface RowsOfPage {
   readonly rows: readonly (StoredRow | BookRef)[]
-  /** Of the rows, in their order. */
+  /** The texts of the rows, in their order. */
   readonly texts: () => Iterator<string>
 }
 
@@ -45,7 +48,7 @@ export interface SeriesReader {
   page(query: PageQuery): Promise<Page>
   count(query: SeriesQuery): Promise<number>
   at(query: AtQuery): Promise<FoundRow | undefined>
-  /** Whether a page is made of more than one statement can give. */
+  /** Whether a page needs more than one statement. */
   isComposed(query: SeriesQuery): boolean
   composedPage(tx: Queries, query: PageQuery): Promise<UnfinishedPage>
   composedRow(tx: Queries, query: AtQuery): Promise<FoundRow | undefined>
@@ -201,7 +204,7 @@ export function seriesReader(parts: {
   }
 }
 
-/** The row of a time as a page: the last one at or before it. */
+/** Asks for the row of a time as a page: the last one at or before it. */
 export function rowQuery({ feeds, time, notBefore, instrument }: AtQuery): SeriesQuery {
   return {
     feeds,
@@ -212,7 +215,7 @@ export function rowQuery({ feeds, time, notBefore, instrument }: AtQuery): Serie
   }
 }
 
-/** Where a walk over groups begins: in the step of its first row where it samples. */
+/** The span in which a walk over groups begins. When sampling, that is at the edge of its first row's step. */
 function startSpan({ order, range, position, stepMs }: SeriesQuery): number {
   if (order === 'asc') {
     const from = Math.max(range.from, position?.ts ?? range.from)

@@ -40,7 +40,7 @@ const SIZE_ON_SERVERS = statement(
       run_command_on_shards(p.logicalrelid, $q$SELECT reltuples FROM pg_class WHERE oid = '%s'::regclass$q$) s
     WHERE p.logicalrelid = to_regclass($1)`,
 )
-/** Rows of a month that are counted before it is dropped; of more the estimate is enough. */
+/** A month with fewer rows than this is counted before it is dropped; otherwise the estimate is enough. */
 const MAX_COUNTED = 1_000_000
 const countOf = (dataset: Dataset) =>
   statement(
@@ -71,7 +71,7 @@ const edgesOf = (dataset: Dataset) => {
   )
 }
 
-/** Deletes what is older, feed by feed and slice by slice; months that have expired for all feeds are dropped. */
+/** Deletes older rows feed by feed and slice by slice; months that have expired for all feeds are dropped. */
 export function retention(parts: { database: Database; lookup: FeedLookup; partitions: Partitions }) {
   const { database, lookup, partitions } = parts
 
@@ -83,7 +83,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
     return result
   }
 
-  /** Deletes a slice of a feed. Its coverage goes with the first one, revisions with the last. */
+  /** Deletes a slice of a feed. Its coverage is deleted with the first slice, its revisions with the last. */
   const slice = (feed: Feed, id: number, olderThan: number) =>
     commit(async (tx) => {
       const { locked } = await lockFeeds(tx, [id])
@@ -97,7 +97,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
       return { result: step, states }
     })
 
-  /** The rows that were in it. */
+  /** Drops a month and returns the number of its rows. */
   const dropMonth = (
     dataset: Dataset,
     { ids, olderThan }: { ids: readonly number[]; olderThan: number },
@@ -160,7 +160,7 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
 const isWholeDataset = ({ source, symbol, interval }: FeedFilter) =>
   source === undefined && symbol === undefined && interval === undefined
 
-/** A month that is read just now is deleted row by row. */
+/** A month that cannot be locked because it is being read is deleted row by row instead. */
 function orNone(error: unknown): number {
   if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return 0
   throw error

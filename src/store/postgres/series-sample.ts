@@ -1,6 +1,6 @@
 /**
- * Samples of snapshots that lie one by one; they have no instruments. The walk is inside the statement: it jumps from
- * one step that has rows to the next, and reads the last row of each.
+ * Samples snapshots that are stored one by one; these have no instruments. The walk is inside the statement: it jumps
+ * from one step that has rows to the next, and reads the last row of each.
  */
 import { SOURCES, type Source } from '../../core/source.ts'
 import { type Arm, comparePositions, endOf, isAfter } from '../order/arms.ts'
@@ -8,7 +8,7 @@ import type { SeriesQuery } from '../series.ts'
 import { type Queries, statement } from './database.ts'
 import type { StoredRow } from './series-page.ts'
 
-/** $1 feed, $2 to $3 the range, $4 the step, $5 steps at most, $6 where the walk starts. */
+/** $1 feed, $2 to $3 the range, $4 the step, $5 the maximum number of steps, $6 the start of the walk. */
 const walkOf = (order: 'asc' | 'desc') => {
   const ascending = order === 'asc'
   const nearest = (from: string) =>
@@ -50,7 +50,7 @@ export async function readSampledRows(
     arms
       .filter(({ instrument = '' }) => instrument === '')
       .map(async ({ feed, rank }) => {
-        // The step of the position is walked again: its row may come after the position, or not.
+        // The step of the position is walked again, because its row may or may not come after the position.
         const values = [feed, first, last, stepMs, limit + 1, start]
         const rows = await queries.rows<{ ts: number; seq: number; text: string }>(WALKS[order], values)
         return rows.map(({ ts, seq, text }): StoredRow => {

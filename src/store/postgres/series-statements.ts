@@ -1,11 +1,12 @@
 /**
- * The statements of pages. A page reads one *arm* per feed (and per instrument, when asked for): a range of one index,
- * already in order and cut to the page's limit; the arms are merged by the order of pages. The page leaves the database
- * as one row, whatever its length.
+ * The statements of pages. A page reads one *arm* per feed (and per instrument, if instruments are asked for): a range
+ * of one index, already in order and cut to the limit of the page. The arms are merged in the order of pages. A page
+ * leaves the database as one row, whatever its length.
  *
- * A statement exists per table, order, number of arms (the next of a few sizes) and kind of result. The times are in
- * the arms twice: whole keys do not tell the planner which partitions it needs. The usual page, of one feed of candles
- * that fit into it, has a statement of its own (`isWhole`), which takes the server two thirds of the time.
+ * There is a statement per table, order, number of arms (rounded up to one of a few sizes) and kind of result. The arms
+ * contain the times twice, because whole keys do not tell the planner which partitions it needs. The usual page, which
+ * is one feed of candles that fit into it, has its own statement (`isWhole`), which takes the server two thirds of the
+ * time.
  */
 import { type Dataset, hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -27,9 +28,9 @@ type Kind =
   | { readonly result: 'rows' }
   | { readonly result: 'count' }
   | { readonly result: 'text' }
-  /** The text with the states of its feeds. */
+  /** The text and the states of its feeds. */
   | { readonly result: 'stated'; readonly isWhole: boolean }
-  /** The text with the states and the coverage of that many feeds. */
+  /** The text, and the states and coverage of this many feeds. */
   | { readonly result: 'covered'; readonly feeds: number }
 
 export interface BoundStatement {
@@ -37,14 +38,16 @@ export interface BoundStatement {
   readonly values: unknown[]
 }
 
-/** Parameters: the limit, where the range ends, side, value, open rows only; then those of the result; then the arms. */
+/**
+ * Parameters: limit, end of the range, side, value, open rows only; then those of the result; then those of the arms.
+ */
 const FIRST_OF_RESULT = 6
 const RESULT_PARAMETERS = { rows: 0, count: 0, text: 1, stated: 2, covered: 6 } as const
 const PARAMETERS_PER_ARM = 5
 
 const statements = new Map<string, Statement>()
 
-/** Arms of one dataset, at least one. `limit` rows at most; with text one more is looked for. */
+/** Takes arms of one dataset, at least one, and reads at most `limit` rows; statements with text read one more. */
 export function rowsStatement(
   dataset: Dataset,
   arms: readonly Arm[],
@@ -63,7 +66,7 @@ export function textStatement(
   return bind(dataset, arms, query, query.limit, { result: 'text' }, [query.separator])
 }
 
-/** With the states of feeds, in a parameter as `feedsFor` gives it. */
+/** Adds the states of feeds, which are passed as `feedsFor` returns them. */
 export function statedStatement(
   dataset: Dataset,
   arms: readonly Arm[],
@@ -75,7 +78,7 @@ export function statedStatement(
   return bind(dataset, arms, query, query.limit, kind, [query.separator, feeds])
 }
 
-/** Whether the page has room for every row of the range, each of which is known by its time alone. */
+/** Whether the page has room for every row of the range, each of which is identified by its time alone. */
 export function fitsOnPage({ feeds, range, limit, filters }: SeriesQuery): boolean {
   const [feed, ...others] = feeds
   if (feed === undefined || others.length > 0 || filters !== undefined || feed.interval === '') return false
@@ -83,17 +86,17 @@ export function fitsOnPage({ feeds, range, limit, filters }: SeriesQuery): boole
 }
 
 export interface CoveredBounds {
-  /** The ids of the feeds, as `feedsFor` gives them. */
+  /** The ids of the feeds, as `feedsFor` returns them. */
   readonly feeds: string
   readonly count: number
   /**
-   * The time whose coverage is read. If more rows follow the last one, it ends with that row, which lasts `rowMs`; in a
-   * walk back, without `rowMs`, it begins there.
+   * The range whose coverage is read. If more rows follow the last one, the range ends with that row, which lasts
+   * `rowMs`; in a backward walk, which has no `rowMs`, it begins there.
    */
   readonly from: number
   readonly to: number
   readonly rowMs: number | null
-  /** It begins at the last row also when no more rows follow. */
+  /** The range begins at the last row even if no more rows follow. */
   readonly isFromRow: boolean
 }
 
@@ -163,7 +166,7 @@ function textOf(shape: Shape, kind: Kind): string {
   const merged = mergedArms(shape, firstOfArms, kind.result)
   if (kind.result === 'rows') return merged
   if (kind.result === 'count') return `SELECT count(*) AS count FROM (${merged}) a`
-  // One pass over the rows: windows and joins of the same rows would take longer than reading them.
+  // One pass over the rows, because windows and joins of the same rows would take longer than reading them.
   const atLast = (column: string) => `(array_agg(${column}))[least(count(*), $1)]`
   const page = `SELECT string_agg(text, $6::text) AS text, count(*) AS found, (array_agg(ts))[1] AS first_ts,
       ${atLast('ts')} AS last_ts, ${atLast('rank')} AS last_rank, ${atLast('instrument')} AS last_instrument,
@@ -178,7 +181,7 @@ function textOf(shape: Shape, kind: Kind): string {
     SELECT page.*, ${statesColumn('$7')}, ${spans} FROM page`
 }
 
-/** The rows in the order of pages, one more than the limit where a page needs to know whether more follow. */
+/** The rows in the order of pages; one more than the limit if a page must know whether more follow. */
 function mergedArms(
   { dataset, order, arms, isByInstrument }: Shape,
   first: number,
@@ -196,7 +199,7 @@ function mergedArms(
       : `(ts, instrument, seq) ${after} (${ts}::bigint, ${instrument}::text, ${seq}::bigint)`
     const times = ascending ? `ts >= ${ts} AND ts < $2::bigint` : `ts <= ${ts} AND ts >= $2::bigint`
     const keyOrder = isByInstrument ? `ts${down}, seq${down}` : `ts${down}, instrument${down}, seq${down}`
-    // Without filters there is nothing to look at in each row.
+    // Without filters no condition has to be checked in each row.
     const filters =
       kind === 'whole'
         ? '$3::text IS NULL AND $4::float8 IS NULL AND NOT $5::boolean'

@@ -1,6 +1,6 @@
 /**
- * The reads of pages and coverage where tables lie on several servers: a statement for each feed, which its server
- * answers alone. One statement over several feeds, or over their states as well, would move rows between servers first.
+ * Reads pages and coverage if tables are on several servers, with one statement per feed, which a single server
+ * answers. A statement over several feeds, or over their states as well, would first move rows between servers.
  */
 import type { Dataset } from '../../core/feed.ts'
 import { type Arm, comparePositions } from '../order/arms.ts'

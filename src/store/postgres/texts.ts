@@ -1,8 +1,8 @@
 import { ConflictError } from '../accounts.ts'
 
 /**
- * Text from outside as this engine can store it: it has no character zero. What is looked up with one is then simply not
- * found, and what a receiver answers with one cannot stop the outcomes of others from being written.
+ * Replaces NUL characters, which this engine cannot store, in text from outside. A lookup with one then finds nothing,
+ * and a receiver's answer with one does not prevent the outcomes of others from being written.
  */
 export function storable<T extends string | null>(text: T): T {
   return (text?.includes('\0') ? text.replaceAll('\0', '\ufffd') : text) as T
@@ -10,7 +10,7 @@ export function storable<T extends string | null>(text: T): T {
 
 const UNIQUE_VIOLATION = '23505'
 
-/** A write that names something unique. */
+/** Turns the violation of a unique key into a ConflictError with this message. */
 export async function orConflict<T>(message: string, write: Promise<T>): Promise<T> {
   try {
     return await write

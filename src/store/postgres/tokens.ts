@@ -26,7 +26,7 @@ const INSERT_UNDO = statement(
   `INSERT INTO token_undo (rank, n, key, before)
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[])`,
 )
-/** The oldest of each key: what it was before all that leaves. */
+/** The oldest entry of each key, which is its state before everything that is undone. */
 const UNDONE = statement(
   'token_undone',
   'SELECT DISTINCT ON (key) key, before FROM token_undo WHERE rank >= $1::bigint ORDER BY key, rank, n',
@@ -72,7 +72,7 @@ const HOLDERS = statement(
     WHERE token = $1 AND kind = 'holder' AND (place, key) < ($2, $3) ORDER BY place DESC, key DESC LIMIT $4::int`,
 )
 const OLDEST = `(SELECT min(blue_score) FROM chain_blocks WHERE id >= (SELECT chain_from FROM chain_state)) * 1048576`
-/** What can no longer leave the chain. */
+/** Deletes what can no longer leave the chain. */
 export const PRUNE_TOKENS = [
   statement(
     'token_prune_undo',
@@ -113,7 +113,7 @@ export async function applyTokens(queries: Queries, applied: readonly AppliedTok
   await putEntries(queries, new Map(changes.map(({ key, after }) => [key, after])))
 }
 
-/** Chain blocks from this score on leave. */
+/** Undoes the changes of chain blocks from this score on. */
 export async function undoTokens(queries: Queries, blueScore: number): Promise<void> {
   const from = acceptedRank(blueScore, 0)
   const undone = await queries.rows<StoredUndo>(UNDONE, [from])
@@ -121,7 +121,7 @@ export async function undoTokens(queries: Queries, blueScore: number): Promise<v
   await Promise.all([queries.run(REMOVE_UNDO, [from]), queries.run(REMOVE_EVENTS, [from])])
 }
 
-/** Those of the events stay: what they reported may still be taken back. */
+/** Retractable events stay, because what they reported may still have to be retracted. */
 export async function forgetTokens(queries: Queries): Promise<void> {
   for (const forget of FORGET) await queries.run(forget)
 }
@@ -162,7 +162,7 @@ export function tokenReader(database: Database) {
       keys: readonly string[],
       without: readonly string[],
     ): Promise<Map<string, TokenEntry>> {
-      // An operation may name anything; what no rule lets through is not stored under such a key.
+      // An operation may name anything, but PostgreSQL stores no text with a NUL character.
       const known = keys.filter((key) => !key.includes('\0'))
       if (known.length === 0) return new Map()
       return database.snapshot(async (queries) => {

@@ -5,7 +5,7 @@ import { connect, storeError } from './connection.ts'
 import { storeLabels } from './labels.ts'
 import { applyMigrations, NewerSchemaError, versionOf } from './migrate.ts'
 
-/** Brings all tables to the newest version; nothing is changed where some are newer than this release. */
+/** Brings all tables to the newest version; changes nothing if some are newer than this release. */
 export async function upgradeSchemas(address: PostgresAddress): Promise<Upgrade[]> {
   const { client } = await connect(address, [address.schema], { isUnlimited: true })
   try {

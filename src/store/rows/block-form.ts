@@ -1,29 +1,29 @@
-/** Which feeds are packed into blocks after their days, and how. */
+/** Which feeds are packed into blocks when their rows are some days old, and how. */
 import { type Feed, hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 
 export interface BlockForm {
-  /** Rows of a block at most. */
+  /** Maximum number of rows per block. */
   readonly rows: number
-  /** Blocks do not cross a multiple of it; a row that lies on one begins the next block. */
+  /** Blocks do not cross a multiple of this; a row on a multiple begins the next block. */
   readonly gridMs?: number
-  /** Blocks end with a row on a multiple of it, or before. */
+  /** Blocks end with a row on a multiple of this, or before it. */
   readonly endsMs?: number
-  /** Of blocks that end with a multiple of it the last row can be read alone: samples are such rows. */
+  /** If a block ends at a multiple of this, its last row can be read alone, because it may be a sample. */
   readonly samplesMs?: number
 }
 
-/** Rows that are held together in memory (`final-blocks.ts`), too: one block is read for one of those. */
+/** The same number as in `final-blocks.ts`, so that one stored block fills one block in memory. */
 export const CANDLES_OF_BLOCK = 128
-/** Longer blocks take no less room per row, and much longer to unpack. */
+/** Longer blocks take no less space per row, and much longer to unpack. */
 const ROWS = 128
-/** A snapshot is about as long as four candles; there are two in a second. */
+/** A snapshot is about as long as four candles, and there are two per second. */
 const SNAPSHOTS = 32
 const SNAPSHOTS_MS = 15_000
-/** The finest step whose samples are not every row, or every second one. */
+/** The smallest step whose samples are not every row or every second row. */
 const SAMPLES_MS = INTERVAL_MS['5m']
 
-/** Undefined where rows stay as they are: those of many instruments are read by instrument. */
+/** Undefined for feeds that are not packed: rows of many instruments are read by instrument. */
 export function blockFormOf(feed: Feed): BlockForm | undefined {
   const { dataset, source, interval } = feed
   if (hasOneRowPerInstant(feed))

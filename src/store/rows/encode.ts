@@ -11,14 +11,14 @@ import { type PackedRows, packRows } from './packed.ts'
 const ROWS_PER_LOOK = 16
 const ROWS_PER_PACK = 500
 
-/** Rows that are sent together, and the place of the first among the rows of its feed. */
+/** Rows that are sent together, and the index of the first among the rows of its feed. */
 export interface EncodedRows {
   packed: PackedRows
   firstIndex: number
 }
 
 export interface EncodedBatch {
-  /** Each list is one transaction. Not to be written when a row is refused. */
+  /** Each list is one transaction. None may be written if a row is refused. */
   transactions: EncodedRows[][]
   refused: RowRefusal[]
 }
@@ -74,14 +74,14 @@ export async function encodeBatch(batch: readonly FeedRows[], holdMs: number): P
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }
 
-/** Columns are joined by line breaks: one inside an identifier would shift every row after it. */
+/** Columns are joined by line breaks, so one inside an identifier would shift every row after it. */
 function checked(row: EncodedRow): EncodedRow {
   if (row.instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
   checkKey('instrument', row.instrument)
   return row
 }
 
-/** Whatever error an encoder throws is about that row: the rows around it must not wait for it. */
+/** Any error of an encoder counts as a refusal of that row, so that the rows around it are not held up. */
 function asRowError(error: unknown): RowError {
   if (error instanceof RowError) return error
   return new RowError('row', error instanceof Error ? error.message : String(error))

@@ -1,6 +1,6 @@
 /**
- * Rows as they are sent to the writer thread. One joined text per column crosses the thread boundary as one copy;
- * an array of strings would be copied one by one. No row contains a line break.
+ * Rows as they are sent to the writer thread. One joined text per column crosses the thread boundary as one copy; an
+ * array of strings would be copied string by string. No row contains a line break.
  */
 import type { Feed } from '../../core/feed.ts'
 import type { EncodedRow } from '../../core/rows/encoded-row.ts'
@@ -19,16 +19,16 @@ export interface PackedRows {
   books: PackedBytes | null
 }
 
-/** One list of bytes per row, joined. */
+/** The bytes of all rows, joined. */
 interface PackedBytes {
   bytes: Uint8Array
-  /** Where those of each row end. */
+  /** Where the bytes of each row end. */
   ends: Uint32Array
 }
 
 const NO_BYTES = new Uint8Array()
 
-/** The bytes of a row; none where no row has any. */
+/** The bytes of a row; empty if no row has any. */
 export function bytesOf(packed: PackedBytes | null, index: number): Uint8Array {
   if (packed === null) return NO_BYTES
   return packed.bytes.subarray(index === 0 ? 0 : packed.ends[index - 1], packed.ends[index])

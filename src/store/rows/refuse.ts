@@ -1,18 +1,18 @@
 /**
- * Rows that passed every check and that the database still refuses. Rows are written together; only when that fails
- * because of a row, and not because of the file or the disk, is each tried alone to find those at fault.
+ * Finds rows that passed every check but are refused by the database. Rows are written together; only if that fails
+ * because of a row, and not because of the file or the disk, is each row tried alone.
  */
 import { bytesOf, joinBytes, type PackedRows } from './packed.ts'
 
-/** A row of a list of packs. */
+/** A refused row in a list of packs. */
 export interface FaultyRow {
   readonly pack: number
-  /** Place among the rows of its pack. */
+  /** Index among the rows of its pack. */
   readonly index: number
   readonly reason: string
 }
 
-/** `faultOf` tries one row and gives the reason when it is refused. */
+/** `faultOf` tries one row and returns the reason if it is refused. */
 export function findFaultyRows(
   packs: readonly PackedRows[],
   faultOf: (row: PackedRows) => string | undefined,
@@ -29,7 +29,7 @@ export function findFaultyRows(
   return found
 }
 
-/** Each row as a pack of its own. */
+/** Each row as a separate pack. */
 function* single(rows: PackedRows): Generator<PackedRows> {
   const split = (texts: string | null) => texts?.split('\n') ?? null
   const [texts, instruments, sides] = [rows.texts, rows.instruments, rows.sides].map(split)

@@ -1,7 +1,10 @@
 import { nextTurn } from '../../kit/time-slices.ts'
 import { turnTimeMs } from '../../kit/turns.ts'
 
-/** A page of deep books takes long: other work of the thread gets its turn in between, and of many pages one goes on in each. */
+/**
+ * A page of deep books takes long, so other work of the thread runs in between. Of several such pages, one continues
+ * per turn.
+ */
 export async function takeInTurns(texts: Iterator<string>, holdMs: number): Promise<string[]> {
   const taken: string[] = []
   let holdingSince = turnTimeMs()

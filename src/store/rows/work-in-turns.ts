@@ -1,10 +1,12 @@
 import { nextTurn } from '../../kit/time-slices.ts'
 import { turnTimeMs } from '../../kit/turns.ts'
 
-/** Work that can rest wherever it yields. */
+/** Work that can pause wherever it yields. */
 export type RestingWork<T> = Generator<undefined, T, undefined>
 
-/** Other work of the thread gets its turn after each `holdMs`, and of many that work like this one goes on in each turn. */
+/**
+ * Lets other work of the thread run after each `holdMs`. Of several jobs that work like this, one continues per turn.
+ */
 export async function workInTurns<T>(work: RestingWork<T>, holdMs: number): Promise<T> {
   let holdingSince = turnTimeMs()
   for (;;) {
@@ -23,7 +25,7 @@ export function workAtOnce<T>(work: RestingWork<T>): T {
   }
 }
 
-/** As far as it gets in one turn; undefined where it would take longer. */
+/** Runs the work for at most one turn; undefined if it takes longer. */
 export function workForOneTurn<T>(work: RestingWork<T>, turnMs: number): T | undefined {
   const endsAt = turnTimeMs() + turnMs
   for (;;) {

@@ -1,4 +1,4 @@
-/** The algebra of coverage: the timeline of a feed is a list of spans that never overlap, each in one state. */
+/** Operations on coverage. The timeline of a feed is a list of spans that never overlap, each with one state. */
 
 import type { Feed } from '../../core/feed.ts'
 import { SOURCES } from '../../core/source.ts'
@@ -8,10 +8,10 @@ export interface StoredSpan extends Span {
   state: 'observed' | GapReason
 }
 
-/** The state of a span; null where nothing was recorded. */
+/** The state of a span; null if nothing is recorded. */
 export type SpanState = StoredSpan['state'] | null
 
-/** What a change makes of each state. */
+/** The new state of each old state after a change. */
 export function stateAfter(change: CoverageChange): (old: SpanState) => SpanState {
   if (change.change === 'gap') {
     const { reason, unlessKnown } = change
@@ -20,7 +20,7 @@ export function stateAfter(change: CoverageChange): (old: SpanState) => SpanStat
   return change.change === 'observed' ? () => 'observed' : (old) => (old === 'observed' ? null : old)
 }
 
-/** The spans after [from, to) was repainted, sorted and joined. */
+/** The spans after repainting [from, to), sorted and merged. */
 export function repaint(
   spans: readonly StoredSpan[],
   from: number,
@@ -55,7 +55,7 @@ export function repaint(
 }
 
 /**
- * The timeline of [from, to) without blanks: time without a span is `before_start` before the first observation, and
+ * The timeline of [from, to) without blanks: time without a span is `before_start` before the first observation and
  * `not_observed` after it.
  */
 export function fillGaps(
@@ -82,7 +82,7 @@ export function fillGaps(
   return filled
 }
 
-/** What all feeds observed, and the gaps of each. */
+/** What all feeds observed, and the gaps of each feed. */
 export function coverageOf(
   feeds: readonly Feed[],
   spansOf: (feed: Feed, from: number, to: number) => readonly StoredSpan[],
@@ -117,7 +117,7 @@ function intersect(a: readonly Span[], b: readonly Span[]): Span[] {
   return both
 }
 
-/** Several feeds of one source may miss the same time: it is listed once per reason. */
+/** Several feeds of one source may miss the same time, which is listed once per reason. */
 function joinGaps(gaps: readonly Gap[]): Gap[] {
   const rank = (gap: Gap) => SOURCES.indexOf(gap.source)
   const byKind = [...gaps].sort(

@@ -3,19 +3,19 @@ import type { Coverage, Span } from '../coverage.ts'
 import type { Finality } from '../series.ts'
 
 /**
- * Remembers observed spans of final time: they stay valid while the feed's epoch is the same. Most pages of history
- * are inside one such span, and then nothing has to be read.
+ * Remembers observed spans of final time, which stay valid while the feed's epoch is the same. Most pages of history
+ * lie within one such span, so nothing has to be read for them.
  */
 interface ObservedSpans {
-  /** The coverage of [from, to), where it is known to be complete; only for a single feed. */
+  /** The coverage of [from, to) if it is known to be complete; only for a single feed. */
   find(finality: readonly Finality[], from: number, to: number): Coverage | undefined
-  /** The same, read where it is not known. `finality` is of the snapshot that `read` reads from. */
+  /** The same, but reads it if it is not known. `finality` must come from the snapshot that `read` reads. */
   read(finality: readonly Finality[], from: number, to: number, read: ReadCoverage): Coverage
 }
 
 type ReadCoverage = (feeds: readonly Feed[], from: number, to: number) => Coverage
 
-/** How far around the page is read, so that the neighbouring pages are known as well. */
+/** How far around a page coverage is read, so that the neighbouring pages are known as well. */
 const AROUND_MS = 7 * 86_400_000
 const MAX_FEEDS = 10_000
 
@@ -40,7 +40,7 @@ export function observedSpans(): ObservedSpans {
     return isInside ? whole(from, to) : undefined
   }
 
-  /** What touches the known span extends it, so that in the end all of a long history is known. */
+  /** A span that touches the known one extends it, so that eventually all of a long history is known. */
   const remember = ({ feed, epoch }: Finality, span: Span) => {
     const name = feedName(feed)
     const old = known.get(name)

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { claimOf, storedForm } from '../accounts/idempotency-rules.ts'
 import type { AccountsStore, HeldClaim, IdempotencyClaim, StoredReply } from '../accounts.ts'
 
-/** Claims wait while old entries are deleted, so that is done a little at a time. */
+/** Claims wait while old entries are deleted, so only a few are deleted at a time. */
 const FORGOTTEN_AT_ONCE = 200
 
 export function idempotencyWriters(db: DatabaseSync) {

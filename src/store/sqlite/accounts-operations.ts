@@ -12,10 +12,10 @@ import { noticeWriters } from './notices-records.ts'
 import { asRecord, recordOf } from './rows.ts'
 import { userWriters } from './users-records.ts'
 
-/** Charges wait while old ones are deleted, so that is done a little at a time. */
+/** Charges wait while old ones are deleted, so only a few are deleted at a time. */
 export const PRUNED_AT_ONCE = 2_000
 
-/** Everything that writes accounts, users, billing and notices. It runs inside a transaction, see group-commit.ts. */
+/** All writes to the accounts file. They run inside a transaction, see group-commit.ts. */
 export function accountsWrites(db: DatabaseSync) {
   const prune = db.prepare(
     `DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE at < ? LIMIT ${PRUNED_AT_ONCE})`,
@@ -37,7 +37,7 @@ export function accountsWrites(db: DatabaseSync) {
 
 export type AccountsOperations = ReturnType<typeof accountsWrites>['operations']
 
-/** As SQLite reads it. */
+/** SQLite reads a negative LIMIT as no limit. */
 const NO_LIMIT = -1
 
 export function usageReaders(db: DatabaseSync) {

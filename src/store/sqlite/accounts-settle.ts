@@ -4,7 +4,7 @@ import { chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } from '../accounts.ts'
 
 /**
- * Writes the charges that are new, adds them to usage and budgets, then shares what is left of each asked
+ * Writes the charges that are new, adds them to usage and budgets, then shares out what is left of each requested
  * budget. Credits used therefore always equal the sum of the usage rows.
  */
 export function settler(db: DatabaseSync) {
@@ -86,7 +86,7 @@ function creditLeases(db: DatabaseSync) {
         hasOtherHolders: Number(others?.holders ?? 0) > 0,
         wantedByOthers: wantedByOthers.get(...ref, holder, nowMs) !== undefined,
       })
-      // An active process keeps its row even with nothing leased: the others then leave it a share.
+      // An active process keeps its row even with nothing leased, so that the others leave it a share.
       if (request.release) dropLease.run(...ref, holder)
       else putLease.run(...ref, holder, grant.granted, nowMs + CREDIT_LEASE_MS)
       if (grant.granted < request.need) putWant.run(...ref, holder, nowMs + CREDIT_WAIT_MS)

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountsStore } from '../accounts.ts'
 
-/** What accounts have viewed today: one row each, which starts from 0 every day. */
+/** What each account viewed today: one row per account, which restarts from 0 every day. */
 export function viewReaders(db: DatabaseSync) {
   const used = db.prepare('SELECT used FROM view_allowance WHERE account_id = ? AND day = ?')
   return {

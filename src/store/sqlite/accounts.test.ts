@@ -35,11 +35,11 @@ test('keys that were rotated before chains were stored share the budget of the f
       VALUES (:id, 'acc_1', 'test', 'ci', :id, 'wxyz', 50, 1, :next)`,
   )
   const CHAIN = 2_000
-  // Their ids are not in the order of the rotations.
+  // The ids are not in the order of the rotations.
   const idOf = (n: number) => `key_${(n * 7) % CHAIN}`
   for (let n = 0; n < CHAIN; n++) insert.run({ id: idOf(n), next: n < CHAIN - 1 ? idOf(n + 1) : null })
   insert.run({ id: 'alone', next: null })
-  // Not to be expected: the upgrade ends even so.
+  // Should never occur, but the upgrade must end even then.
   insert.run({ id: 'circle_1', next: 'circle_2' })
   insert.run({ id: 'circle_2', next: 'circle_1' })
   old.close()

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BillingLink } from '../billing.ts'
 import { asRecord, recordOf } from './rows.ts'
 
-/** Event ids are kept for longer than a provider repeats an event. */
+/** Event ids are kept for longer than a provider keeps repeating an event. */
 const EVENT_MEMORY_MS = 60 * 24 * 3_600_000
 
 const LINK = `customer, account_id AS accountId, last_event_at AS lastEventAtMs, subscription, status,

@@ -1,4 +1,7 @@
-/** Reads groups of rows (see books-write.ts): the keys of its blocks and its tail as one list, and the rows behind them. */
+/**
+ * Reads groups of rows (see books-write.ts): the keys of a group's blocks and tail as one list, and the rows behind
+ * them.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
@@ -11,20 +14,20 @@ interface Found {
   waiting: boolean
 }
 
-/** By group; connections may share them, whatever state each of them sees. */
+/** By group id. The version is checked on use, so connections that see different states may share them. */
 type UnpackedBlocks = Lru<number, { version: number; block: BookBlock }>
 
 export function unpackedBlocks(maxBytes: number): UnpackedBlocks {
   return new Lru({ maxEntries: 10_000, maxWeight: maxBytes, weigh: ({ block }) => block.bytes })
 }
 
-/** Views that a reader may hold to be used for the next page. */
+/** A reader with this many views is not reused for the next page. */
 const MAX_KEPT_VIEWS = 1_000
 
 export interface GroupReaders {
-  /** The reader of the state that the current transaction sees; pages of one state share one. */
+  /** The reader for the state that the current transaction sees; pages of the same state share it. */
   current(): GroupReader
-  /** After a long read: the next one may come much later. */
+  /** Drops a reader with many views after a long read, because the next read may come much later. */
   forgetLarge(): void
 }
 

@@ -89,7 +89,7 @@ test('rows that belong before others, and corrections, are packed into one block
   const shuffled = rows.filter((_, i) => i % 5 > 0).concat(rows.filter((_, i) => i % 5 === 0).reverse())
   for (const [i, row] of shuffled.entries()) {
     assert.equal(books.write(row), 'inserted')
-    // What is remembered of groups can be lost at any time.
+    // The cache of groups may be dropped at any time.
     if (i % 11 === 0) books.forget()
   }
   const corrected = rows.map((row, i) =>

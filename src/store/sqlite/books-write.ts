@@ -1,11 +1,11 @@
 /**
- * Writes snapshots and trades of prediction markets. A *group* is one instrument over one span of ten minutes: a row of
- * book_groups, compressed blocks, and a tail of rows that are in no block yet. A row of the tail replaces one of a
- * block.
+ * Writes snapshots and trades of prediction markets. A *group* is one instrument over a span of ten minutes: a row of
+ * book_groups, compressed blocks, and a tail of rows that are in no block yet. A row in the tail takes precedence over
+ * one in a block.
  *
- *   row ──▶ tail ──long, or the feed has gone on to the next span──▶ another block
+ *   row ──▶ tail ──long, or the feed has moved on to the next span──▶ another block
  *
- * A block that is long enough is not written again, unless rows arrive that belong before its last one, or the group has
+ * A block that is long enough is not rewritten, unless rows arrive that belong before its last row, or the group has
  * many blocks when its span is over.
  */
 import type { DatabaseSync } from 'node:sqlite'
@@ -15,7 +15,7 @@ import { type BookRow, compareKeys } from '../books/book-row.ts'
 import { mergedRows, rowAt, tailRowOf } from '../books/group.ts'
 import { packSides } from '../books/pack-sides.ts'
 
-/** A light row and its books, as they are sent to the writer. */
+/** A light row and its books, as sent to the writer. */
 interface IncomingBooks {
   ts: number
   seq: number
@@ -25,7 +25,7 @@ interface IncomingBooks {
 
 type BookOutcome =
   | { kind: 'inserted' | 'unchanged' }
-  /** What was there before. */
+  /** The row that was stored before. */
   | ({ kind: 'corrected' } & OldRow)
 
 interface OldRow {
@@ -35,27 +35,30 @@ interface OldRow {
 }
 
 /**
- * How long a tail becomes: a row of it takes ten times the room of one in a block, and a short block twice the room per
- * row of a long one. Instruments with few rows are many, so their tails are packed sooner.
+ * When a tail is folded into a block. A row in the tail takes ten times the space of one in a block, and a short block
+ * takes twice as much per row as a long one. Most instruments have few rows, so a short tail is folded after some time.
  */
 const MIN_BLOCK_ROWS = 32
 const MAX_TAIL_ROWS = 128
 const MAX_TAIL_MS = 60_000
-/** Groups of many rows have large blocks, which leave much of their pages empty: after their span they become one. */
+/**
+ * A group with this many blocks is rewritten as one after its span, because large blocks leave much of their pages
+ * unused.
+ */
 const MAX_BLOCKS_LEFT = 4
 const MAX_KNOWN_GROUPS = 20_000
-/** Levels of blocks that are unpacked to compare rows that arrive again. */
+/** Maximum number of levels in the cache of unpacked blocks, which are compared with rows that arrive again. */
 const MAX_UNPACKED_LEVELS = 4_000_000
 
 interface Group {
   readonly id: number
   readonly span: number
-  /** Times of the first and the last row in the blocks; empty when first is above last. */
+  /** Times of the first and the last row in the blocks; first is above last if there are none. */
   firstTs: number
   lastTs: number
   blocks: number
   tailRows: number
-  /** Time of the first row that was put into the tail. */
+  /** Time of the first row put into the tail. */
   tailTs: number
 }
 
@@ -64,13 +67,13 @@ const isLong = ({ tailRows, tailTs }: Group, ts: number) =>
 
 const keyOf = (feed: number, span: number, instrument: string) => `${feed}/${span}/${instrument}`
 
-/** What it remembers of groups is true only while it is the one writer; `forget` after a transaction that failed. */
+/** Its cache of groups is valid only while it is the only writer; call `forget` after a failed transaction. */
 export class BookWriter {
   readonly #tables: GroupTables
   readonly #groups = new Map<string, Group>()
   /** Groups with long tails, by feed and id. */
   readonly #long = new Map<number, Map<number, Group>>()
-  /** The newest span of each feed, and whether it is known that no group of an earlier one waits to be folded. */
+  /** The newest span of each feed, and whether all groups of earlier spans are known to be folded. */
   readonly #newest = new Map<number, { span: number; isAlone: boolean }>()
   readonly #unpacked = new Lru<number, BookRow[]>({
     maxEntries: 1_000,
@@ -104,7 +107,7 @@ export class BookWriter {
     return old === undefined ? { kind: 'inserted' } : { kind: 'corrected', ...old }
   }
 
-  /** Folds tails that are long or whose span is over, up to that many of each. */
+  /** Folds tails that are long or whose span is over, up to `atMost` of each. */
   fold(feed: number, atMost: number): void {
     const long = this.#long.get(feed)
     for (const group of [...(long?.values() ?? [])].slice(0, atMost)) {
@@ -125,7 +128,7 @@ export class BookWriter {
     if (newest !== undefined) newest.isAlone = over.length < atMost
   }
 
-  /** Deletes rows before an instant, of up to that many groups. */
+  /** Deletes rows before an instant, up to `atMost` whole groups at a time. */
   cut(feed: number, olderThan: number, atMost: number): { deleted: number; more: boolean } {
     this.#groups.clear()
     this.#long.clear()
@@ -191,8 +194,8 @@ export class BookWriter {
   }
 
   /**
-   * The tail becomes a further block. With rows that belong before others it becomes one block with all of them, and
-   * after a short block it becomes one with that.
+   * Turns the tail into another block. If its rows belong before stored ones, all rows become one block; if the tail
+   * and the last block are both short, they are merged.
    */
   #foldTail(group: Group): void {
     const tail = this.#tables.tailRows(group.id).sort(compareKeys)
@@ -217,7 +220,7 @@ export class BookWriter {
     if (isFurther) group.blocks++
   }
 
-  /** Replaces the rows of a group; without rows it is deleted. */
+  /** Replaces the rows of a group; without rows the group is deleted. */
   #rewrite(id: number, rows: readonly BookRow[]): void {
     this.#unpacked.delete(id)
     this.#tables.replace(id, rows)
@@ -272,7 +275,7 @@ function groupTables(database: DatabaseSync) {
   )
   const clearTail = database.prepare('DELETE FROM book_tail WHERE book_group = ?')
   const partOf = (id: number, part: number) => block.get(id, part)?.data as Uint8Array
-  /** The rows of a block; none if it is long enough. */
+  /** The rows of a block if it is short, otherwise none. */
   const shortBlock = (id: number, span: number, part: number, first: Uint8Array | undefined): BookRow[] => {
     const decoded = decodeBlock(partOf(id, part), span, first)
     return decoded.ts.length < MIN_BLOCK_ROWS ? decoded.rows() : []
@@ -295,7 +298,7 @@ function groupTables(database: DatabaseSync) {
     },
     markWaiting: (id: number) => void markWaiting.run(id),
     markFolded: (id: number) => void markFolded.run(id),
-    /** Groups with a tail whose feed has gone on to a later span. */
+    /** Groups with a tail whose feed has moved on to a later span. */
     over: (feed: number, atMost: number) =>
       over.all(feed, atMost).map(({ id, span, instrument }) => ({
         id: Number(id),
@@ -324,7 +327,7 @@ function groupTables(database: DatabaseSync) {
       }
     },
     tailRows: (id: number): BookRow[] => tail.all(id).map(tailRowOf),
-    /** The tail becomes a block after the others, or one with the last where both are short. False then. */
+    /** Appends the tail as a new block, or merges it into the last block if both are short and then returns false. */
     append({ id, blocks: count, span }: Group, tail: readonly BookRow[]): boolean {
       clearTail.run(id)
       const first = count === 0 ? undefined : contentOf(partOf(id, 0))
@@ -342,7 +345,7 @@ function groupTables(database: DatabaseSync) {
       extend.run(tail[0]?.ts ?? 1, tail.at(-1)?.ts ?? 0, tail.length, added, id)
       return short.length === 0
     },
-    /** The rows become the only block; without rows the group is deleted. */
+    /** Makes the rows the only block; without rows the group is deleted. */
     replace(id: number, rows: readonly BookRow[]): void {
       clearTail.run(id)
       removeBlocks.run(id)

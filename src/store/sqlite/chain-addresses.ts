@@ -3,7 +3,7 @@ import { Lru } from '../../kit/lru.ts'
 
 const CACHED = 100_000
 
-/** Addresses by number. */
+/** Maps addresses to numbers. */
 export function addressTable(database: DatabaseSync) {
   const select = database.prepare('SELECT id FROM addresses WHERE address = ?')
   const insert = database.prepare('INSERT INTO addresses (address) VALUES (?)')
@@ -19,7 +19,7 @@ export function addressTable(database: DatabaseSync) {
   }
   return {
     find,
-    /** The address's number; it gets one when it has none. Only inside a write transaction. */
+    /** Returns the number of an address, assigning one if it has none. Only inside a write transaction. */
     open(address: string): number {
       const known = find(address)
       if (known !== undefined) return known
@@ -27,7 +27,7 @@ export function addressTable(database: DatabaseSync) {
       cache.set(address, id)
       return id
     },
-    /** A transaction was undone: numbers that were given in it are gone. */
+    /** Called after a rollback, which also undoes assigned numbers. */
     forget: () => cache.clear(),
   }
 }

@@ -5,7 +5,7 @@ import { transactionTexts } from './chain-texts.ts'
 import { chainWriter } from './chain-write.ts'
 import { eventWriter } from './events-write.ts'
 
-/** Everything that writes the chain index and the event log. */
+/** All writes of the chain index and the event log. */
 export function chainWrites(database: DatabaseSync) {
   const addresses = addressTable(database)
   const texts = transactionTexts(database)

@@ -28,7 +28,7 @@ import { tokenReader } from './tokens.ts'
 
 const MAX_GAPS = 1_000
 
-/** The followed chain. */
+/** Reads the followed chain. */
 export function blockReader(database: DatabaseSync) {
   const tip = database.prepare('SELECT * FROM chain_blocks ORDER BY id DESC LIMIT 1')
   const below = database.prepare(
@@ -85,7 +85,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   )
   const gaps = database.prepare('SELECT gap FROM gaps ORDER BY rowid DESC LIMIT ?')
 
-  /** A list in one state: the lock for reading is taken once, not for each statement. */
+  /** Reads a list in one state, which also takes the read lock once instead of once per statement. */
   const inOneState = oneStateOf(database)
 
   const factOf = (name: string): number | undefined => {

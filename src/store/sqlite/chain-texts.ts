@@ -3,19 +3,19 @@
  *
  *   put ──▶ transaction_texts ──TAIL_TEXTS newer ones──▶ transaction_blocks (BLOCK_TEXTS each, compressed)
  *
- * A text that changes after it was packed goes back into a row and stays there: rows win over blocks.
+ * A text that changes after it was packed goes back into a row and stays there; rows take precedence over blocks.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { packTexts, unpackTexts } from './packed-texts.ts'
 
-/** More than are usually waiting for acceptance: few change after they were packed. */
+/** More than usually wait for acceptance, so that few texts change after they were packed. */
 const TAIL_TEXTS = 512
 const BLOCK_TEXTS = 64
 /** About 2 MB of text. */
 const CACHED_BLOCKS = 32
 
-/** All but `read` only inside a write transaction. */
+/** Everything but `read` may only be called inside a write transaction. */
 export function transactionTexts(database: DatabaseSync) {
   const row = database.prepare('SELECT parsed FROM transaction_texts WHERE tx = ?')
   const block = database.prepare(
@@ -51,10 +51,10 @@ export function transactionTexts(database: DatabaseSync) {
     put(tx: number, parsed: string): void {
       if (tx > packedUpTo() || read(tx) !== parsed) put.run(tx, parsed)
     },
-    /** Packs what is no longer new. */
+    /** Packs the texts that are no longer new. */
     pack(): void {
       const upTo = Number(newest.get()?.tx ?? 0) - TAIL_TEXTS
-      // Asked at every write: the texts are read only when there may be enough of them.
+      // Runs with every write, so the texts are only read when there may be enough of them.
       for (let from = packedUpTo(); upTo - from >= BLOCK_TEXTS; ) {
         const rows = unpacked.all(from, upTo, BLOCK_TEXTS)
         const last = rows.at(-1)
@@ -70,7 +70,7 @@ export function transactionTexts(database: DatabaseSync) {
     remove: (tx: number) => void remove.run(tx),
     /** Drops the blocks that hold only transactions below this one. */
     dropBlocksBelow: (tx: number) => void dropBlocks.run(tx),
-    /** A transaction was rolled back, with the blocks that it packed. */
+    /** Called after a rollback, which also undoes newly packed blocks. */
     forget: () => cache.clear(),
   }
 }

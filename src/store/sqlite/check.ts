@@ -1,4 +1,4 @@
-/** Looks at a data folder: files, versions, whether they are whole, and who works on them. */
+/** Checks a data folder: its files, their versions and integrity, and which process uses them. */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -3,7 +3,7 @@ import type { AttemptCount } from '../attempt-counts.ts'
 import type { Heartbeat } from '../heartbeats.ts'
 import { HOLDER_MS, type OthersCounts, type OwnCount } from '../shared-counts.ts'
 
-/** Everything that the coordination of processes writes. An exchange writes before it reads, so it is a write too. */
+/** All writes of the coordination store. An exchange writes before it reads, so it is a write too. */
 export function coordinationWriters(db: DatabaseSync) {
   const forgetCounts = db.prepare('DELETE FROM shared_counts WHERE until <= ?')
   const forgetHolders = db.prepare('DELETE FROM count_holders WHERE until <= ?')
@@ -14,7 +14,7 @@ export function coordinationWriters(db: DatabaseSync) {
   )
   const holders = db.prepare('SELECT COUNT(*) AS n FROM count_holders')
   const forgetAttempts = db.prepare('DELETE FROM attempts WHERE until <= ?')
-  // An end further ahead than a window was written under a clock that has been set back since.
+  // An end further ahead than one window was written under a clock that has since been set back.
   const addAttempt = db.prepare(
     `INSERT INTO attempts VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET
        count = CASE WHEN until <= excluded.until THEN count + 1 ELSE 1 END,

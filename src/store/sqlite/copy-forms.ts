@@ -1,4 +1,4 @@
-/** Tables that this engine stores in a form of its own: packed, split, or as facts. */
+/** Tables that this engine stores in a different form than the copy: packed, split, or as facts. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type CopiedRow, type CopiedTable, type CopiedValue, isBig } from '../copy/copied-table.ts'
 import { compareText } from '../order/arms.ts'
@@ -11,14 +11,14 @@ import { logIdOf } from './events-read.ts'
 export interface OwnForm {
   count?(): number
   rows?(after: readonly CopiedValue[] | undefined): Iterable<CopiedRow>
-  /** What is missing in a row that was read from its table. */
+  /** Fills in what is missing in a row that was read from its table. */
   complete?(row: CopiedValue[]): CopiedRow
-  /** Writes rows, which have the columns of the table in its order. */
+  /** Writes rows whose values are in the column order of the table. */
   write?(rows: readonly CopiedRow[]): void
 }
 
 const EVENTS_AT_ONCE = 64
-/** What the index remembers about itself, by the names of both engines. */
+/** Facts of the index about itself: their names in the copy and in this engine. */
 const FACTS: Record<string, string> = {
   coverage_from: 'coverage_from',
   indexed_from: 'indexed_from',
@@ -38,7 +38,7 @@ export const OWN_FORM: Record<string, MakeForm> = {
   job_position: positionForm,
 }
 
-/** Those of blocks among the others, feed by feed. */
+/** Merges the rows from blocks with the plain ones, feed by feed. */
 function seriesForm(database: DatabaseSync): OwnForm {
   const columns = 'feed_id ts instrument seq text closed side usd revision recorded_at'.split(' ')
   const feeds = database.prepare('SELECT id FROM feeds WHERE id >= ? ORDER BY id')
@@ -85,7 +85,7 @@ function isAfterKey(row: { instrument: string; seq: number }, instrument: string
   return order > 0 || (order === 0 && row.seq > seq)
 }
 
-/** The newest number that a table has given: it is not given again, also when its row is gone. */
+/** The newest number that a table has assigned. It must not be assigned again, even if its row is gone. */
 function numbersForm(database: DatabaseSync): OwnForm {
   const read = database.prepare(
     `SELECT name, seq FROM sqlite_sequence WHERE name IN ('audit', 'jobs') AND seq > 0 ORDER BY name`,
@@ -225,10 +225,10 @@ function transactionsForm(database: DatabaseSync, { columns }: CopiedTable): Own
   }
 }
 
-/** Addresses are numbers here, in the row and as its counterparty. */
+/** Addresses are stored as numbers here, both in the row and as its counterparty. */
 function addressesForm(database: DatabaseSync, { columns }: CopiedTable): OwnForm {
   const stored: Record<string, string> = { place: 'tx', time_ms: 'time' }
-  // Found through the transaction.
+  // The `tx_id` is found through the transaction.
   const written = columns.filter((column) => column !== 'tx_id')
   const insert = database.prepare(
     `INSERT INTO address_rows (${written.map((column) => stored[column] ?? column).join()})

@@ -1,4 +1,4 @@
-/** A data folder that is copied, or copied to. */
+/** A data folder as the source or the target of a copy. */
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -60,10 +60,10 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
   const files = databaseFiles(folder).map(
     (file): OpenFile => ({ ...file, area: areaOf(file), database: undefined }),
   )
-  /** Only the form of the tables is known of a file that is not there. */
+  /** Tables by file; for a file that does not exist only their shape is known. */
   const shapes = new Map<string, StoredTable[]>()
   const forms = new Map<string, OwnForm | undefined>()
-  /** Files that have their table of marks. */
+  /** Files that already have a table of marks. */
   const begun = new Set<string>()
 
   const open = (file: OpenFile): DatabaseSync => {
@@ -71,7 +71,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     const pageBytes = file.label === 'accounts' || file.label === 'jobs' ? {} : { pageBytes: PAGE_BYTES }
     const database = openDatabase({ file: file.path, ...pageBytes })
     file.database = database
-    // Tables are written one after the other, and a row may come before one that it refers to.
+    // Tables are written one after another, so a row may arrive before the row that it refers to.
     database.exec('PRAGMA foreign_keys = OFF')
     migrate(database, file.label, file.migrations, { isCopying: isTarget })
     return database
@@ -99,7 +99,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     return made
   }
   const formOf = (table: CopiedTable, database: DatabaseSync): OwnForm | undefined => {
-    // Both sides have their columns in orders of their own.
+    // The two sides may have their columns in different orders.
     const name = `${nameOfTable(table)} ${table.columns.join()}`
     if (!forms.has(name)) forms.set(name, OWN_FORM[table.name]?.(database, table))
     return forms.get(name)
@@ -176,7 +176,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
       if (batch.length > 0) yield batch
     },
     secrets: { folder },
-    // The lock is held for as long as it is open.
+    // The folder lock is held as long as the folder is open.
     assertUnused: async () => {},
     async begin(source) {
       const marks = new Map<string, CopyMark>()
@@ -205,7 +205,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     },
     async write(table, rows, mark) {
       const file = fileOf(table)
-      // A file with nothing in it is not made.
+      // A file that would be empty is not created.
       if (rows.length === 0 && mark.rows === 0 && !existsSync(file.path)) return
       const database = open(file)
       if (!begun.has(file.name)) {
@@ -232,7 +232,8 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
     async finish() {
       const there = [...openThere()]
       const accounts = files[0] && open(files[0])
-      // A kill in between must not lose what is marked as copied: the accounts have all marks before the first goes.
+      // A kill in between must not lose the record of what was copied, so the accounts file gets all marks before the
+      // first table of marks is dropped.
       if (accounts !== undefined) {
         inTransaction(accounts, () => {
           for (const { database } of there) {
@@ -243,7 +244,7 @@ function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget
         })
         accounts.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       }
-      // The accounts are opened first by whoever starts: their mark is the last that goes.
+      // Every service opens the accounts first, so their marks are dropped last.
       for (const { database } of there.reverse()) {
         database?.exec(`DROP TABLE IF EXISTS ${MARKS_TABLE}`)
         database?.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -274,12 +275,12 @@ function areaOf({ name, label }: DatabaseFile): Area {
   return { label: label as Area['label'], environment }
 }
 
-/** Where in rows with some columns the values of others are. */
+/** The index of each wanted column in `columns`. */
 function indexesOf(columns: readonly string[], wanted: readonly string[]): number[] {
   return wanted.map((column) => columns.indexOf(column))
 }
 
-/** The tables of a file that is not there. */
+/** The tables that a missing file would have. */
 function emptyShape({ label, migrations, area }: OpenFile): StoredTable[] {
   const database = openDatabase({ file: ':memory:' })
   try {
@@ -290,7 +291,7 @@ function emptyShape({ label, migrations, area }: OpenFile): StoredTable[] {
   }
 }
 
-/** Other engines have no character zero. */
+/** Other engines cannot store the character U+0000. */
 function portable(value: CopiedValue): CopiedValue {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }

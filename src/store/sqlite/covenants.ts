@@ -42,7 +42,7 @@ export function covenantWriter(database: DatabaseSync) {
       { rank, timeMs, isKnown }: { rank: number; timeMs: number; isKnown: boolean },
     ): void {
       const tx = blob(txId)
-      // One that was accepted before a gap: its block left unseen.
+      // The transaction was accepted before a gap, and its block left the chain unseen.
       if (isKnown) undo(tx)
       for (const { covenantId, text, spent, created } of changes) {
         const covenant = blob(covenantId)
@@ -53,14 +53,14 @@ export function covenantWriter(database: DatabaseSync) {
         for (const point of spent) spend.run(tx, rank, blob(point.txId), point.index)
       }
     },
-    /** The chain block with this number leaves, its acceptances are still there. */
+    /** Undoes the chain block with this id, which leaves the chain; its acceptances are still stored. */
     removeBlock(block: number): void {
       for (const row of accepted.all(block)) undo(row.tx_id as Uint8Array)
     },
   }
 }
 
-/** Spent outputs are kept as long as their block can leave the chain. */
+/** Spent outputs are kept while the block that spent them can still leave the chain. */
 export function covenantPruner(database: DatabaseSync, step: number) {
   const prune = database.prepare(
     `DELETE FROM covenant_outputs WHERE (tx_id, idx) IN (SELECT tx_id, idx FROM covenant_outputs
@@ -71,7 +71,7 @@ export function covenantPruner(database: DatabaseSync, step: number) {
   )
   return {
     spentOutputs: (): number => Number(prune.run().changes),
-    /** Of a transaction that is deleted next. */
+    /** Deletes the steps of a transaction that is about to be deleted. */
     stepsOf: (tx: number) => void removeSteps.run(tx),
   }
 }

@@ -3,7 +3,7 @@ import type { CoverageChange } from '../coverage.ts'
 import { repaint, type SpanState, type StoredSpan, stateAfter } from '../spans/coverage-spans.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 
-/** Every change repaints a part of the feed's timeline; touching spans of one state become one. */
+/** Each change repaints a part of the feed's timeline; adjacent spans with the same state are merged. */
 export function coverageWriter(database: DatabaseSync, feeds: FeedTable) {
   const touching = database.prepare(
     `SELECT from_ts AS "from", to_ts AS "to", state FROM coverage_spans
@@ -35,12 +35,12 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable) {
     apply(change: CoverageChange): void {
       const feed = feeds.open(change.feed)
       const { from, to } = change
-      // Nearly always it is the newest span that was observed a second longer.
+      // In nearly all cases the newest observed span only becomes a second longer.
       if (change.change === 'observed' && extend.run(feed.id, from, to).changes === 1)
         feeds.changed(feed, from)
       else paint(feed, from, to, stateAfter(change))
     },
-    /** Drops everything before an instant. */
+    /** Removes everything before an instant. */
     cut: (feed: StoredFeed, before: number) => paint(feed, 0, before, () => null),
   }
 }

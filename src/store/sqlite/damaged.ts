@@ -1,4 +1,4 @@
-/** Files that are not as the engine left them: reported before anything is read from them. */
+/** Detects files that are not as SQLite left them, before anything is read from them. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { StoreOpenError } from '../open-error.ts'
 
@@ -16,13 +16,13 @@ const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
 
 /**
- * The header says how many pages the file has. Only a file without a log is measured: with one, the newest pages may
- * be in the log alone, and the file may be open in this process, whose locks would end when it is closed again.
+ * The header states how many pages the file has. Only a file without a log is checked: with one, the newest pages may
+ * be only in the log, and this process may have the file open, whose locks would be lost when it is closed here.
  */
 export function assertWhole(file: string): void {
   const bytes = sizeOf(file)
   if (bytes === undefined || bytes === 0) {
-    // Nothing yet, unless its log is there: that one alone is worth nothing.
+    // A file that is still new, unless its log exists: the log alone is useless.
     if ((sizeOf(`${file}-wal`) ?? 0) > 0)
       throw new DamagedDatabaseError(file, 'it is empty, and its log is not')
     return

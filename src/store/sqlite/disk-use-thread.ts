@@ -1,4 +1,4 @@
-/** Measures a data folder in a thread of its own, which ends with it. */
+/** Measures a data folder in a separate thread, which ends afterwards. */
 import { workerData } from 'node:worker_threads'
 import { lowerPriority, RECORDER_NICE } from '../../kit/lower-priority.ts'
 import { serveCalls } from '../../kit/thread-calls.ts'

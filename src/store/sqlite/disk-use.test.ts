@@ -20,7 +20,7 @@ const SNAPSHOTS: Feed<'snapshots'> = {
   interval: '5m',
 }
 
-/** What is counted with every write, and what a count of everything gives. */
+/** The counters that every write updates, and the result of counting everything. */
 function countsIn(file: string) {
   const database = openDatabase({ file })
   try {
@@ -79,7 +79,7 @@ test('rows and bytes are counted with every write: inserted, repeated, corrected
     assert.deepEqual(rowsOf(counted), rowsOf(real))
     assert.deepEqual(counted.groups, real.groups)
     const [own, all] = [counted.feeds[0]?.bytes, real.feeds[0]?.bytes].map(Number) as [number, number]
-    // A corrected row is counted as it was.
+    // A corrected row is still counted with its old size.
     assert.ok(Math.abs(own - all) / all < 0.01, `${own} of ${all}`)
   }))
 
@@ -107,7 +107,7 @@ test('the parts of a file add up to its pages, and each is near what its rows ta
       .all()
     database.close()
     const sum = parts.reduce((all, { bytes }) => all + bytes, 0)
-    // Pages that say where others are referred to are in no table.
+    // Pointer-map pages belong to no table.
     assert.ok(sum >= pages && sum < pages * 1.005, `${sum} of ${pages} bytes`)
     for (const { dataset, bytes } of real) {
       const shown = parts.find(({ part }) => part === dataset)?.bytes ?? 0

@@ -1,6 +1,6 @@
 /**
- * What the files of a data folder take. Rows of all datasets lie in one tree: its pages are divided by the bytes that
- * are counted with every write, so that no page has to be read.
+ * The disk use of a data folder's files. Rows of all datasets are in one tree, whose pages are divided in proportion to
+ * byte counts that every write updates, so that no page has to be read.
  */
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
@@ -10,12 +10,12 @@ import { type DiskUse, type PartUse, shareOf } from '../disk-use.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { openDatabase } from './open.ts'
 
-/** What a row takes beside its text: key, columns and its place on a page. */
+/** Bytes of a row besides its text: key, columns and its slot on a page. */
 const ROW_OVERHEAD = 36
-/** What a group takes beside its blocks: its row, its entries in indexes, pages that blocks do not fill. */
+/** Bytes of a group besides its blocks: its row, its index entries, and unused space on the pages of its blocks. */
 const GROUP_OVERHEAD = 200
 
-/** What a block of rows takes beside its data, the end of its page included. */
+/** Bytes of a block of rows besides its data, including the unused end of its page. */
 const BLOCK_OVERHEAD = 300
 
 const BY_DATASET = `SELECT dataset, sum(rows) AS rows, sum(weight) AS weight FROM (

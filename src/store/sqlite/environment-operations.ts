@@ -1,4 +1,6 @@
-/** What the writer of an environment does, each inside a transaction that group-commit.ts begins and commits. */
+/**
+ * The operations of an environment's writer. Each runs inside a transaction that group-commit.ts begins and commits.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Feed } from '../../core/feed.ts'
 import type { EncodedMarket } from '../../core/rows/market.ts'
@@ -17,7 +19,7 @@ import { feedTable } from './series-feeds.ts'
 import { retainStep } from './series-retain.ts'
 import { vacuumStep } from './vacuum.ts'
 
-/** A write of the port with its rows and markets encoded: a plain value that crosses to the writer thread. */
+/** A write with its rows and markets encoded: a plain value that can be sent to the writer thread. */
 export interface EncodedWrite {
   rows: readonly PackedRows[]
   recordedAt: number
@@ -27,9 +29,9 @@ export interface EncodedWrite {
 }
 
 export type EnvironmentOperations = {
-  /** Writes all of it, or nothing where a row is refused. */
+  /** Writes all of it, or nothing if a row is refused. */
   write(write: EncodedWrite): WriteResult | { refused: FaultyRow[] }
-  /** Deletes a part of what is older; `more` while some is left. */
+  /** Deletes some of the older rows; `more` while some are left. */
   retain(feed: Feed, olderThan: number): { deleted: number; more: boolean }
   /** Packs some of the feed's final rows before an instant; `more` while some are left. */
   compact(
@@ -37,14 +39,14 @@ export type EnvironmentOperations = {
     before: number,
     options: { form: BlockForm; withUnfinal: boolean },
   ): { packed: number; more: boolean }
-  /** Gives some pages back; `more` while many are free. */
+  /** Returns some free pages to the file system; `more` while many are free. */
   giveBackRoom(): { bytes: number; more: boolean }
 }
 
-/** SQLite's codes for a value that is too big, breaks a constraint, has the wrong type or cannot be bound. */
+/** SQLite codes for a value that is too big, violates a constraint, has the wrong type or cannot be bound. */
 const ROW_FAULTS = new Set([18, 19, 20, 25])
 
-/** The pages of open candles change every second: the longer the log, the fewer times each is copied into the file. */
+/** Pages of open candles change every second; the longer the log, the less often each is copied into the file. */
 const CHECKPOINT_PAGES = 2_000
 
 export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOperations> {
@@ -62,7 +64,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     feeds.forget()
     rows.forget()
   }
-  /** Cached state of the file is valid as long as no other connection writes. */
+  /** Cached state of the file is valid only while no other connection writes. */
   const forgetIfOthersWrote = () => {
     const version = Number(dataVersion.get()?.data_version)
     if (version !== lastVersion) forget()
@@ -73,7 +75,9 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     forget()
   }
 
-  /** A full disk has undone the transaction with its savepoints, and its error is the one to report. */
+  /**
+   * A full disk has already rolled back the transaction with its savepoints; a failing release would hide that error.
+   */
   const release = (savepoint: string) => {
     if (database.isTransaction) database.exec(`RELEASE ${savepoint}`)
   }

@@ -1,4 +1,4 @@
-/** The write of the port: rows are checked and encoded on the calling thread, then sent to the writer as commands. */
+/** The write function of the port: rows are checked and encoded on the calling thread, then sent to the writer. */
 import type { Feed } from '../../core/feed.ts'
 import { encodeMarket } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
@@ -38,7 +38,7 @@ export function environmentWrite(parts: {
   holdMs: number
 }): EnvironmentStore['write'] {
   const { writer, clock, holdMs } = parts
-  /** Writes reach the writer in the order of their calls. */
+  /** Keeps writes in the order of their calls on the way to the writer. */
   let turn: Promise<unknown> = Promise.resolve()
 
   const send = (encoded: readonly EncodedRows[], rest: Rest): Promise<WriteResult> => {
@@ -48,7 +48,7 @@ export function environmentWrite(parts: {
       rest.coverage.length + rest.markets.length,
     )
     const sent = writer.call('write', [{ rows, recordedAt: clock.now(), ...rest }], { weight })
-    // The packed rows themselves are not held until the reply.
+    // Only the places are kept until the reply, so that the packed rows can be freed.
     const places = encoded.map(({ packed: { feed }, firstIndex }) => ({ feed, firstIndex }))
     return resultOf(sent, places)
   }
@@ -61,7 +61,7 @@ export function environmentWrite(parts: {
     const sent: Promise<WriteResult>[] = []
     const last = transactions.pop() ?? []
     for (const encoded of [...transactions, last]) {
-      // Coverage must not be written when rows before it were not.
+      // Coverage must not be written if the rows before it were not.
       if (encoded === last) await Promise.all(sent)
       await writer.ready()
       const written = send(encoded, encoded === last ? rest : NO_REST)

@@ -1,10 +1,10 @@
 /**
- * Where events are stored: the newest in a table with a row for each, older ones packed into blocks.
+ * Where events are stored: the newest in a table with one row each, older ones packed into blocks.
  *
  *   append ──▶ event_tail ──TAIL_EVENTS newer ones──▶ event_blocks (BLOCK_EVENTS each, compressed)
  *
- * A block states the kinds in it as bits, and `event_addresses` lists the blocks of an address: a read unpacks only
- * the blocks that can hold what it wants. Tail and blocks are read in one transaction, since packing moves events.
+ * A block lists its kinds as bits, and `event_addresses` lists the blocks of an address, so that a read unpacks only
+ * blocks that may hold what it wants. Tail and blocks are read in one transaction, because packing moves events.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
@@ -13,12 +13,12 @@ import type { AddressTable } from './chain-addresses.ts'
 import { packTexts, unpackTexts } from './packed-texts.ts'
 import type { Row } from './rows.ts'
 
-/** Live readers find what they want without unpacking. */
+/** Large enough that live readers find what they want without unpacking. */
 const TAIL_EVENTS = 256
 const BLOCK_EVENTS = 128
 /** About 3 MB of text. */
 const CACHED_BLOCKS = 32
-/** Kinds share bits when there are more of them. */
+/** With more kinds than this, several share a bit. */
 const KIND_BITS = 62
 
 /** An event without the beginning of its text, which follows from its number. */
@@ -49,7 +49,7 @@ export function kindTable(database: DatabaseSync) {
     kinds = new Map([...ids].map(([kind, id]) => [id, kind]))
   }
   return {
-    /** Undefined: no event of this kind was ever written. */
+    /** Undefined if no event of this kind was ever written. */
     find(kind: string): number | undefined {
       if (!ids.has(kind)) load()
       return ids.get(kind)
@@ -68,7 +68,7 @@ export function kindTable(database: DatabaseSync) {
       if (!kinds.has(id)) load()
       return kinds.get(id) ?? ''
     },
-    /** A transaction was rolled back, with the ids that it assigned. */
+    /** Called after a rollback, which also undoes assigned ids. */
     forget() {
       ids.clear()
       kinds.clear()
@@ -109,16 +109,16 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
   }
   return {
     unpack,
-    /** The newest number that is packed; 0 when none is. */
+    /** The newest packed number; 0 if none is packed. */
     newestSeq: (): number => Number(newest.get()?.seq ?? 0),
     /** Blocks that end at this number or later, oldest first. */
     from: (seq: number, limit: number): EventBlock[] => after.all(seq, limit).map(toBlock),
-    /** A transaction was rolled back, with the blocks that it packed. */
+    /** Called after a rollback, which also undoes newly packed blocks. */
     forget: () => cache.clear(),
   }
 }
 
-/** Moves what is no longer new from the tail into blocks. Only inside a write transaction. */
+/** Moves older events from the tail into blocks. Only inside a write transaction. */
 export function eventPacker(
   database: DatabaseSync,
   { ids, kinds, addresses }: { ids: EventIds; kinds: KindTable; addresses: AddressTable },

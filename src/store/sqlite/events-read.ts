@@ -1,4 +1,4 @@
-/** Reads of the event log. Work per call is bounded by events looked at, not only by events returned. */
+/** Reads of the event log. The work per call is bounded by the events checked, not only by the events returned. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type EventIds, eventIds } from '../events/event-id.ts'
 import { wantedBy } from '../events/wanted.ts'
@@ -7,11 +7,11 @@ import type { AddressTable } from './chain-addresses.ts'
 import { eventBlocks, kindBit, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
 import { oneStateOf } from './open.ts'
 
-/** Blocks that one call unpacks: about three milliseconds. */
+/** Maximum number of blocks that one call unpacks, which takes about three milliseconds. */
 const MAX_UNPACKED = 12
-/** Blocks whose kinds one call looks at. */
+/** Maximum number of blocks whose kinds one call checks. */
 const MAX_LISTED = 500
-/** With more addresses than this all blocks with the kinds are read, instead of looking up each address. */
+/** With more addresses than this, all blocks of the wanted kinds are read instead of looking up each address. */
 const MAX_LOOKUPS = 64
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 
@@ -21,7 +21,7 @@ export function logIdOf(database: DatabaseSync): EventIds {
 
 export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   const ids = logIdOf(database)
-  /** Packing moves events between tables: what a read sees of both is one state. */
+  /** Packing moves events between tables, so a read must see both in one state. */
   const inOneState = oneStateOf(database)
   const kinds = kindTable(database)
   const blocks = eventBlocks(database, kinds)
@@ -55,7 +55,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     return { newestSeq, oldestSeq, bytes: Number(row?.bytes) }
   }
 
-  /** Blocks that can hold a wanted event, and the number up to which the list is complete. */
+  /** Blocks that may hold a wanted event, and the number up to which the list is complete. */
   function blocksFor(filters: readonly PreparedFilter[] | undefined, afterSeq: number) {
     let complete = Number.POSITIVE_INFINITY
     const list = (statement: StatementSync, limit: number, ...keys: (number | bigint)[]) => {
@@ -126,7 +126,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     return found && toEvent(found)
   }
 
-  /** Times rise with numbers, so the block is found by halving. */
+  /** Times increase with numbers, so the block is found by binary search. */
   function seqBefore(timeMs: number): number {
     const newer = tailBefore.get(timeMs)?.seq
     if (newer !== undefined) return Number(newer)
@@ -141,7 +141,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
       else low = block.lastSeq + 1
     }
     const [block] = blocks.from(low, 1)
-    // Everything that is packed was before, and nothing of the tail.
+    // All packed events are earlier than the time, and no event of the tail is.
     if (block === undefined) return blocks.newestSeq()
     const before = blocks.unpack(block.lastSeq).findLast((event) => event.createdAtMs < timeMs)
     if (before !== undefined) return before.seq
@@ -165,7 +165,7 @@ interface PreparedFilter {
   addresses: Set<string> | undefined
 }
 
-/** A page that fills: the first event always fits, whatever its size. */
+/** A page that is being filled; the first event always fits, whatever its size. */
 function pageOf(
   { limit, maxBytes = DEFAULT_MAX_BYTES, filters }: EventQuery,
   toEvent: (parts: PackedEvent) => StoredEvent,
@@ -173,7 +173,7 @@ function pageOf(
   const isWanted = wantedBy(filters)
   const events: StoredEvent[] = []
   let size = 0
-  /** False: it is wanted, and there is no room for it. */
+  /** False when the event is wanted but there is no room for it. */
   const add = (parts: PackedEvent): boolean => {
     if (!isWanted(parts)) return true
     const event = toEvent(parts)
@@ -186,7 +186,7 @@ function pageOf(
     add,
     addAll: (list: readonly PackedEvent[], afterSeq: number, until: number): boolean =>
       list.every((parts) => parts.seq <= afterSeq || parts.seq > until || add(parts)),
-    /** The page is full: reading goes on after its last event. */
+    /** The page is full; reading continues after its last event. */
     cut(until: number): EventPage {
       const upToSeq = events.at(-1)?.seq ?? until
       return { events, upToSeq, more: upToSeq < until }

@@ -13,7 +13,7 @@ export interface DatabaseFile {
   readonly migrations: readonly Migration[]
 }
 
-/** All database files that a folder can have. */
+/** All database files that a folder may have. */
 export function databaseFiles(folder: string): DatabaseFile[] {
   const file = (name: string, label: string, migrations: readonly Migration[]): DatabaseFile => ({
     name,

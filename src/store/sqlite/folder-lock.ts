@@ -23,7 +23,7 @@ export interface FolderLock {
 
 export class FolderLockedError extends Error {
   override readonly name = 'FolderLockedError'
-  /** Undefined when the holder has not written it down yet. */
+  /** Undefined if the holder has not written its description yet. */
   readonly holder: LockHolder | undefined
 
   constructor(folder: string, holder: LockHolder | undefined) {
@@ -35,13 +35,13 @@ export class FolderLockedError extends Error {
 
 const SQLITE_BUSY = 5
 
-/** The name under which whoever works on a folder as its only process locks it. */
+/** The name of the lock of a process that works on a folder alone. */
 export const SERVICE_LOCK = 'service'
 
 export function lockFolder(
   folder: string,
   options: {
-    /** The beginning of both file names. */
+    /** Prefix of both file names. */
     name: string
     holder: LockHolder
   },
@@ -49,7 +49,7 @@ export function lockFolder(
   const holderFile = join(folder, `${options.name}.json`)
   const lockFile = join(folder, `${options.name}.lock`)
   createPrivately(lockFile)
-  // Nobody may open this file in any other way: closing it would end the lock of the whole process.
+  // This process must not open the file in any other way, because closing that descriptor would release the lock.
   const database = new DatabaseSync(lockFile, { timeout: 0 })
   try {
     database.exec('PRAGMA journal_mode = MEMORY')
@@ -64,7 +64,7 @@ export function lockFolder(
   return { release: () => database.close() }
 }
 
-/** Undefined when another process has it. The function ends it. */
+/** Undefined when another process holds the lock; the returned function releases it. */
 export function tryLock(folder: string, name: string, clock: Clock): (() => void) | undefined {
   try {
     const lock = lockFolder(folder, { name, holder: { pid: process.pid, since: formatTime(clock.now()) } })
@@ -75,7 +75,7 @@ export function tryLock(folder: string, name: string, clock: Clock): (() => void
   }
 }
 
-/** Whether another process has it; for those that do not take it themselves. */
+/** Whether another process holds the lock, for callers that do not take it themselves. */
 export function isLocked(folder: string, name: string): boolean {
   const file = join(folder, `${name}.lock`)
   if (!existsSync(file)) return false
@@ -99,7 +99,7 @@ export function describeHolder({ pid, since, ...rest }: LockHolder): string {
   ].join(', ')
 }
 
-/** May be missing or describe the previous holder: it is only for messages. */
+/** May be missing or describe the previous holder, because it is used only in messages. */
 export function readHolder(file: string): LockHolder | undefined {
   try {
     const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolder> | null

@@ -1,6 +1,6 @@
 /**
- * Group commit: everything that waits goes into one transaction, each operation in a savepoint of its own, so that
- * one that fails is undone alone. Replies leave after the commit: what is acknowledged is committed.
+ * Group commit: all waiting calls go into one transaction, each in its own savepoint, so that a failing one is undone
+ * alone. Replies are sent after the commit, so an acknowledged write is committed.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import {
@@ -21,7 +21,7 @@ export type Operations = Record<string, (...args: any[]) => unknown>
 export interface Writes<Ops extends Operations> {
   /** Each runs inside a transaction that is begun and committed here. */
   readonly operations: Ops
-  /** Something was rolled back: what is cached of the file may be wrong. */
+  /** Called after a rollback, because cached state of the file may be wrong. */
   forget?(): void
 }
 
@@ -37,7 +37,7 @@ export function serveWrites<Ops extends Operations>(database: DatabaseSync, writ
   )
 }
 
-/** Answers every call that it has taken, also where the transaction cannot even begin. */
+/** Answers every call that it has taken, even if the transaction cannot begin. */
 export function commitGroup<Ops extends Operations>(
   database: DatabaseSync,
   writes: Writes<Ops>,
@@ -72,7 +72,7 @@ function replyAlone<Ops extends Operations>(
   database.exec('SAVEPOINT one')
   const reply = replyTo(operations, call)
   if ('error' in reply) {
-    // A full disk undoes the whole transaction at once: no savepoint is left, and nobody's write is done.
+    // A full disk rolls back the whole transaction at once: no savepoint is left, and no write of the group is done.
     if (!database.isTransaction) throw revive(reply.error)
     database.exec('ROLLBACK TO one')
     forget?.()
@@ -81,7 +81,7 @@ function replyAlone<Ops extends Operations>(
   return reply
 }
 
-/** Where writes go: to a writer thread, or to the calling thread's own connection. */
+/** Where writes go: to a writer thread, or to a connection of the calling thread. */
 export type Writer<Ops extends Operations> = Pick<ThreadCalls<Ops>, 'call' | 'ready' | 'probe' | 'close'>
 
 /** Writes on the calling thread: each call is one transaction, which is committed when the call returns. */

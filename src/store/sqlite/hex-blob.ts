@@ -1,4 +1,4 @@
-/** Hex text of the port, bytes in the file. */
+/** The ports use hex text, the file stores bytes. */
 export function blob(hex: string): Buffer {
   return Buffer.from(hex, 'hex')
 }

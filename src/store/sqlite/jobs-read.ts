@@ -6,7 +6,7 @@ import { asRecord, numberOrNull, type Row } from './rows.ts'
 
 export function jobReaders(db: DatabaseSync) {
   const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")
-  // One step per subscription that has jobs, however many each has.
+  // Takes one step per subscription that has jobs, however many each has.
   const due = db.prepare(
     `WITH RECURSIVE s(id) AS (
        SELECT MIN(subscription_id) FROM jobs
@@ -29,7 +29,7 @@ export function jobReaders(db: DatabaseSync) {
        SELECT 1 FROM subscriptions s JOIN jobs j ON j.subscription_id = s.id
        WHERE s.account_id = ? AND s.active = 1 LIMIT ?)`,
   )
-  // Each arm reads no more than the page.
+  // Neither arm reads more rows than the page has.
   const deliveries = db.prepare(
     `SELECT * FROM (
        SELECT j.number, p.seq, p.event_id AS eventId, p.kind, 'pending' AS state, j.failures AS attempts,
@@ -91,7 +91,7 @@ function placeOf(number: number): string {
   return number.toString(PLACE_BASE)
 }
 
-/** Of a text that is no place: 0, before which there is nothing. */
+/** A text that is no place gives 0, before which there is nothing. */
 function numberOf(place: string): number {
   return Number.parseInt(place, PLACE_BASE) || 0
 }

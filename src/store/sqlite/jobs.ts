@@ -34,8 +34,8 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
     settle: (outcomes, health) => writer.call('settle', [outcomes.map(outcomeRow), health, clock.now()]),
     async deleteSubscription(id) {
       const isDeleted = await writer.call('deleteSubscription', [id])
-      // In steps, between which others write. What is left, as the history is, is pruned, also after an error: the
-      // subscription is deleted already.
+      // Deleted in steps, so that others can write in between. `prune` deletes the rest and the history, also after an
+      // error here, because the subscription itself is already deleted.
       const deleteSome = () => writer.call('deleteJobs', [id]).catch(() => false)
       for (let step = 0; step < MAX_DELETE_STEPS; step++) if (!(await deleteSome())) break
       return isDeleted

@@ -5,7 +5,7 @@ import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import { asRecord } from './rows.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
-/** In the file of the accounts, which all processes on a data folder share. */
+/** Stored in the accounts file, which all processes on a data folder share. */
 export function openSqliteLeases({ clock, ...options }: StoreFileOptions & { clock: Clock }): LeaseStore {
   const { database, writer, functions, close } = openStoreFile(options, {
     name: 'accounts',

@@ -50,7 +50,8 @@ export function marketReader(database: DatabaseSync): MarketReader {
     },
     list(query) {
       const order = `ORDER BY end_ms ${query.order === 'asc' ? 'ASC' : 'DESC'}, source_rank, market_id LIMIT ?`
-      // A duration may be rare: in the order of all markets, all of them would be read for a page of it.
+      // The order of all markets is used only without a duration: a duration may be rare, and filling a page could read
+      // every market.
       if (query.marketType === undefined || query.state?.status === 'closed') {
         const { where, binds } = whereOf(query)
         const select = `SELECT text, end_ms, source_rank, market_id FROM markets ${where} ${order}`
@@ -58,7 +59,8 @@ export function marketReader(database: DatabaseSync): MarketReader {
       }
       const parts = indexedParts(query)
       const { where } = whereOf(parts[0] ?? query)
-      // The index alone: most of what the parts give is on no page. The planner would rather have the order.
+      // Reads the index alone, because most of what the parts return is on no page. Left alone, the planner would
+      // prefer the index that gives the order.
       const keys = database.prepare(
         `SELECT end_ms, source_rank, market_id FROM markets INDEXED BY markets_by_window ${where} ${order}`,
       )
@@ -99,14 +101,17 @@ export function marketReader(database: DatabaseSync): MarketReader {
   }
 }
 
-/** Nearly all markets of the past are resolved, which the planner does not know: it would read all of the source. */
+/**
+ * Nearly all past markets are resolved, which the planner does not know; without the hint it would read all markets of
+ * the source.
+ */
 function countedBy({ symbol, marketType, state }: MarketFilter): string {
   const isPast = state?.active === false || state?.status === 'resolved'
   const isIndexed = symbol !== undefined || marketType !== undefined
   return isPast && state?.status !== 'closed' && isIndexed ? 'INDEXED BY markets_by_window' : ''
 }
 
-/** The index of symbols and types begins with the source: a filter without it would read every market. */
+/** The index of symbols and types begins with the source, so a filter without a source would read every market. */
 function indexedParts<Q extends MarketFilter>(query: Q): Q[] {
   const { source, symbol, marketType } = query
   const isClosed = query.state?.status === 'closed'
@@ -118,15 +123,15 @@ function indexedParts<Q extends MarketFilter>(query: Q): Q[] {
 }
 
 /**
- * The order is (end in either direction, source, id): a plain row comparison would need one direction. The end alone
- * is what an index begins at.
+ * The order is (end in either direction, source, id), which one row comparison cannot express. The condition on the end
+ * alone tells an index where to begin.
  */
 const afterPosition = (order: MarketQuery['order']) => {
   const beyond = order === 'asc' ? '>' : '<'
   return `end_ms ${beyond}= ? AND (end_ms ${beyond} ? OR (source_rank, market_id) > (?, ?))`
 }
 
-/** The same order among rows of several queries. */
+/** The same order, for rows of several queries. */
 function byPlace(order: MarketQuery['order']) {
   const sign = order === 'asc' ? 1 : -1
   return (a: Record<string, unknown>, b: Record<string, unknown>): number =>
@@ -140,7 +145,8 @@ function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>)
   binds: Bind[]
 } {
   const terms: [string, ...Bind[]][] = []
-  // Few markets wait for their result: found by the index of the source, all that ever ended would be read.
+  // Few markets wait for their result. The `+` avoids the index of the source, which would read every market that ever
+  // ended.
   const column = filter.state?.status === 'closed' ? '+source_rank' : 'source_rank'
   if (filter.source !== undefined) terms.push([`${column} = ?`, SOURCES.indexOf(filter.source)])
   if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
@@ -155,7 +161,7 @@ function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>)
   return { where, binds: terms.flatMap(([, ...binds]) => binds) }
 }
 
-/** The same rules as `marketState`. `resolved = 0` as text finds the index of unresolved markets. */
+/** The same rules as `marketState`. `resolved = 0` is a literal so that the index of unresolved markets is used. */
 function stateTerms({ atMs, active, status }: NonNullable<MarketFilter['state']>): [string, ...Bind[]][] {
   const terms: [string, ...Bind[]][] = []
   if (active === true) terms.push(['resolved = 0 AND end_ms > ?', atMs])

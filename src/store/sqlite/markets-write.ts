@@ -3,7 +3,7 @@ import type { EncodedMarket } from '../../core/rows/market.ts'
 import { SOURCES } from '../../core/source.ts'
 import { NO_END } from '../markets/market-windows.ts'
 
-/** Writes catalogue entries and gives the number of those that were new or changed. */
+/** Writes catalogue entries and returns how many were new or changed. */
 export function marketWriter(database: DatabaseSync) {
   const put = database.prepare(
     `INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?, ?)

@@ -31,7 +31,10 @@ class UnreleasedDatabaseError extends StoreOpenError {
   }
 }
 
-/** Marks the files of released schemas: the bytes "TPLN". Files of development versions before the first lack it. */
+/**
+ * Marks files with a released schema by the bytes "TPLN". Files of development versions before the first release lack
+ * it.
+ */
 export const APPLICATION_ID = 0x54504c4e
 
 /**
@@ -60,7 +63,7 @@ export function migrate(
     if (!isCopying && isPartlyCopied(database)) throw new UnfinishedCopyError()
     return from
   }
-  // Mostly there is nothing to do: a file that is opened while another connection writes does not wait for it then.
+  // Usually there is nothing to do; then opening the file does not wait for another connection that writes.
   if (check() === newest) return { from: newest, to: newest }
   return inTransaction(database, () => {
     const from = check()
@@ -71,7 +74,7 @@ export function migrate(
   })
 }
 
-/** A copy into it is unfinished. */
+/** Whether a copy into this database is unfinished. */
 export function isPartlyCopied(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARKS_TABLE) !== undefined
 }

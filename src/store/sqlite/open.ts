@@ -2,9 +2,9 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { assertWhole } from './damaged.ts'
 
-/** How long a connection waits for another one's write lock before it gives up. */
+/** How long a connection waits for another connection's write lock before it gives up. */
 const BUSY_TIMEOUT_MS = 10_000
-/** Size of the log between checkpoints; a burst may grow it, then it is truncated to this. */
+/** A burst may grow the log beyond this size; then it is truncated to this after a checkpoint. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 
 export interface OpenOptions {
@@ -14,9 +14,9 @@ export interface OpenOptions {
   /** Page cache of this connection. */
   cacheBytes?: number
   busyTimeoutMs?: number
-  /** Page size of a file that is created here; an existing file keeps its own. */
+  /** Page size of a new file; an existing file keeps its own. */
   pageBytes?: number
-  /** `off`: nothing is forced to the disk, so that a crash of the machine may damage the file. */
+  /** `off`: nothing is flushed to disk, so a crash of the machine may damage the file. */
   sync?: 'normal' | 'off'
 }
 
@@ -40,14 +40,15 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   try {
     if (!readOnly) {
       if (options.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${options.pageBytes}`)
-      // Room of deleted rows can be given back to the system, step by step. In a file that has tables it changes nothing,
-      // but waits for whoever writes.
+      // Allows space of deleted rows to be returned to the file system step by step. In a file that has tables the
+      // setting would change nothing, but wait for other writers.
       if (isNew(database)) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
       database.exec('PRAGMA journal_mode = WAL')
       database.exec(`PRAGMA synchronous = ${options.sync ?? 'normal'}`)
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
     }
-    // A mapped file that shrinks under the process ends it by a signal; a read that fails is an error like others.
+    // If a mapped file shrinks, a read from it ends the process by a signal; without mapping, a failed read is an
+    // ordinary error.
     database.exec('PRAGMA mmap_size = 0')
     database.exec('PRAGMA temp_store = MEMORY')
     if (options.cacheBytes !== undefined) {
@@ -60,7 +61,7 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   }
 }
 
-/** Whether a burst, or who reads from it, has kept the log from being cut. */
+/** Whether a burst or a long reader has kept the log from being truncated. */
 export function isLogTooLong(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > JOURNAL_SIZE_LIMIT_BYTES
 }
@@ -70,8 +71,8 @@ function isNew(database: DatabaseSync): boolean {
 }
 
 /**
- * A new file is for its owner only, whatever the umask of the process; the engine gives its log and its index the
- * same mode. An existing file is not opened here: closing it would end the locks that this process has on it.
+ * Creates a file that only its owner can read, whatever the umask of the process; SQLite gives the log and its index
+ * the same mode. An existing file is not opened, because closing it would end the locks that this process has on it.
  */
 export function createPrivately(file: string): void {
   try {
@@ -98,7 +99,7 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Compiled once: writers begin and commit several times a second. */
+/** Compiled once, because writers begin and commit several times a second. */
 const compiled = new WeakMap<DatabaseSync, { begin: StatementSync; commit: StatementSync }>()
 
 function statementsOf(database: DatabaseSync): { begin: StatementSync; commit: StatementSync } {

@@ -1,6 +1,6 @@
 /**
- * Processes that pack rows, cut them off at a border and give back room are killed at drawn moments: every row that is
- * kept is there once, as it was, and no row lies inside of the time of a block.
+ * Processes that pack rows, delete rows before a border and give back free pages are killed at random moments. Every
+ * retained row must exist once and unchanged, and no row may lie within the time range of a block.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -21,7 +21,7 @@ import { openSqliteEnvironment } from './environment.ts'
 
 const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
 const ROWS = process.env.TAPELINE_SOAK === undefined ? 3_000 : 20_000
-/** Rows before it are deleted meanwhile. */
+/** Rows before this time are deleted during the test. */
 const BORDER = START + 1_000 * 1_000
 const END = START + ROWS * 1_000
 const MAX_STEPS = 12
@@ -31,7 +31,7 @@ const CANDLES = candleFeed('cexa', '1s')
 const BOOKS: Feed<'snapshots'> = { dataset: 'snapshots', source: 'perpdex', symbol: 'BTC', interval: '' }
 
 const module = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)).href)
-/** Ends itself by SIGKILL after so many steps, or a little later: then mostly inside of a transaction. */
+/** Ends itself by SIGKILL after a number of steps, or a little later, then usually inside a transaction. */
 const SCRIPT = `
   import { openSqliteEnvironment } from ${module('environment.ts')}
   import { systemClock } from ${module('../../kit/clock.ts')}
@@ -50,7 +50,7 @@ const SCRIPT = `
   process.exit(0)
 `
 
-/** Whether it was killed before it ended. */
+/** Whether the process was killed before it ended. */
 async function runKilled(file: string, steps: number, delayMs: number): Promise<boolean> {
   const args = ['--input-type=module', '-e', SCRIPT, '--', file, String(steps), String(delayMs)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -71,7 +71,7 @@ async function hashesOf(store: EnvironmentStore): Promise<string[]> {
   return hashes
 }
 
-/** Straight from the tables. */
+/** Reads the tables directly. */
 function check(file: string): { packed: number; plain: number } {
   const database = new DatabaseSync(file, { readOnly: true })
   const one = (sql: string) => Number(Object.values(database.prepare(sql).get() ?? {})[0])
@@ -117,14 +117,14 @@ test(`sqlite: packing, retention and giving back room killed ${KILLS} times lose
 
   let killed = 0
   for (let i = 0; i < KILLS; i++) {
-    // The first has everything before it.
+    // The first process has all the work still to do.
     const [steps, delayMs] = i === 0 ? [2, 0] : [random.int(1, MAX_STEPS), random.int(0, MAX_DELAY_MS)]
     if (await runKilled(file, steps, delayMs)) killed++
     const { packed, plain } = check(file)
     t.diagnostic(`${packed} rows in blocks, ${plain} outside`)
     const store = await open()
     assert.deepEqual(await hashesOf(store), before)
-    // A row that arrives again brings back the rows of its block.
+    // A row that arrives again unpacks its block.
     const feed = CANDLES
     await store.write({
       rows: [{ feed, rows: [candle(0, { time: BORDER + i * 1_000, volume: String((1_000 + i) % 977) })] }],

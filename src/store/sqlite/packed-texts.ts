@@ -1,4 +1,4 @@
-/** Many short texts of one kind share most of their content: packed together they take a seventh of the room. */
+/** Short texts of one kind share most of their content; packed together they take a seventh of the space. */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 /** Cannot occur in JSON. */

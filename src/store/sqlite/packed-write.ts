@@ -1,20 +1,20 @@
 /**
- * Moves rows that will hardly change into blocks (packed_rows), and back where one of them is written again.
+ * Moves rows that are unlikely to change into blocks (packed_rows), and back when one of them is written again.
  *
- *   series_rows ──final, old──▶ a block ──a row arrives inside of its time, or retention ends there──▶ series_rows
+ *   series_rows ──final, old──▶ a block ──a row arrives within its time, or retention ends there──▶ series_rows
  *
- * No row of series_rows lies inside of the time of a block of its feed.
+ * No row of series_rows lies within the time range of a block of its feed.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { BlockForm } from '../rows/block-form.ts'
 import { type BlockRow, decodeRows, encodeRows } from '../rows/row-block.ts'
 
-/** Blocks that are made, or deleted, in one transaction at most. */
+/** Maximum number of blocks that one transaction creates or deletes. */
 const BLOCKS_AT_ONCE = 8
 
 export type RowPacker = ReturnType<typeof rowPacker>
 
-/** What it remembers is true while nobody else writes; `forget` otherwise. */
+/** Its caches are valid only while nobody else writes; call `forget` otherwise. */
 export function rowPacker(database: DatabaseSync) {
   const oldest = database.prepare(
     `SELECT ts, instrument, seq, text, closed, side, usd, revision, recorded_at FROM series_rows
@@ -47,7 +47,9 @@ export function rowPacker(database: DatabaseSync) {
   )
   /** The end of the newest block of a feed. */
   const packedTo = new Map<number, number>()
-  /** Before this no row of a feed can be packed: the ones that are left are open, or of an instant with one. */
+  /**
+   * No row of a feed before this time can be packed: the remaining ones are open, or share an instant with an open row.
+   */
   const lookedTo = new Map<number, number>()
 
   const endOf = (feed: number): number => {
@@ -66,7 +68,9 @@ export function rowPacker(database: DatabaseSync) {
     packedTo.delete(feed)
   }
 
-  /** The next rows that may share a block: closed, without a block or an open row among them, and all of an instant. */
+  /**
+   * The next rows that may share a block: all closed, with no block or open row among them, and only complete instants.
+   */
   const nextRows = (feed: number, from: number, before: number, form: BlockForm): NextRows | undefined => {
     const found = oldest.all(feed, from, before, form.rows + 1).map(rowOf)
     const first = found[0]
@@ -75,7 +79,7 @@ export function rowPacker(database: DatabaseSync) {
     const block = Number(next.get(feed, first.ts)?.ts ?? Number.POSITIVE_INFINITY)
     const border = Math.min(openTs ?? Number.POSITIVE_INFINITY, block, gridEnd(first.ts, form))
     const near = found.filter(({ ts }) => ts < border)
-    // With the last one more rows of its instant may follow.
+    // More rows of the last instant may follow, so it is left out.
     const isFull = near.length > form.rows
     const rows = isFull ? near.filter(({ ts }) => ts !== near.at(-1)?.ts) : near
     if (isFull && rows.length === 0) return nextRows(feed, from, before, { ...form, rows: 2 * form.rows })
@@ -98,7 +102,7 @@ export function rowPacker(database: DatabaseSync) {
           hasSkipped = true
           continue
         }
-        // Too few for a block of their own, with nothing to wait for.
+        // Too few for a full block, and nothing bounds them yet, so later rows can still fill it.
         if (first === undefined || last === undefined || (!isFull && !isBounded))
           return { packed, more: false }
         const encoded = encodeRows(rows, hasSample(last.ts, form))
@@ -113,7 +117,7 @@ export function rowPacker(database: DatabaseSync) {
       }
       return { packed, more: packed > 0 || hasSkipped }
     },
-    /** Before rows of these times are written. */
+    /** Called before rows of these times are written: unpacks the blocks that they fall into. */
     makeRoom(feed: number, times: Float64Array): void {
       let [low, high] = [Number.POSITIVE_INFINITY, 0]
       for (const ts of times) {
@@ -125,7 +129,7 @@ export function rowPacker(database: DatabaseSync) {
       for (const { id, first_ts: first, last_ts: last } of touching.all(feed, low, high))
         if (times.some((ts) => ts >= Number(first) && ts <= Number(last))) unpack(feed, Number(id))
     },
-    /** Deletes some blocks that lie before an instant, and unpacks the one that holds it. */
+    /** Deletes some of the blocks before an instant, and unpacks the one that contains it. */
     cut(feed: number, olderThan: number): { deleted: number; more: boolean } {
       const rows = expired.all(feed, olderThan).map((row) => Number(row.rows))
       packedTo.delete(feed)
@@ -142,13 +146,13 @@ export function rowPacker(database: DatabaseSync) {
   }
 }
 
-/** The first instant that is not of the block of this one. */
+/** The first instant that cannot share a block with this one. */
 function gridEnd(ts: number, { gridMs, endsMs }: BlockForm): number {
   if (endsMs !== undefined) return Math.ceil(ts / endsMs) * endsMs + 1
   return gridMs === undefined ? Number.POSITIVE_INFINITY : (Math.floor(ts / gridMs) + 1) * gridMs
 }
 
-/** Whether the last row of a block is one that samples read: no other block ends before theirs does. */
+/** Whether the last row of a block may be a sample, because its part of the grid ends at a multiple of `samplesMs`. */
 function hasSample(lastTs: number, { endsMs, samplesMs }: BlockForm): boolean {
   if (endsMs === undefined || samplesMs === undefined) return false
   return (Math.ceil(lastTs / endsMs) * endsMs) % samplesMs === 0
@@ -156,11 +160,11 @@ function hasSample(lastTs: number, { endsMs, samplesMs }: BlockForm): boolean {
 
 interface NextRows {
   readonly rows: readonly BlockRow[]
-  /** There are enough for a block. */
+  /** Whether there are enough rows for a block. */
   readonly isFull: boolean
-  /** Another block, an open row or the next part of the grid follows them. */
+  /** Whether another block, an open row or the next part of the grid follows them. */
   readonly isBounded: boolean
-  /** Of the first row that is open. */
+  /** Time of the first open row. */
   readonly openTs: number | undefined
 }
 

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** By the label of a database; others give no numbers that are known outside. */
+/**
+ * Raises the counters of a restored database, by its label. Other databases assign no numbers that are known outside.
+ */
 export const CONTINUE_NUMBERS: Record<string, (database: DatabaseSync, above: number) => void> = {
   chain: (database, above) =>
     void database.prepare('UPDATE event_log SET newest_seq = newest_seq + ?').run(above),

@@ -1,4 +1,4 @@
-/** Rows of the tables as records of the ports. */
+/** Converts rows of the tables into records of the ports. */
 import { ConflictError } from '../accounts.ts'
 
 export type Row = Record<string, unknown>
@@ -7,7 +7,7 @@ export function recordOf<T>(row: Row | undefined, convert: (row: Row) => T): T |
   return row === undefined ? undefined : convert(row)
 }
 
-/** A row whose columns were selected under the names and with the values of the record. */
+/** For a row whose columns were selected under the names and with the values of the record. */
 export function asRecord<T>(row: Row): T {
   return { ...row } as T
 }
@@ -16,7 +16,7 @@ export function numberOrNull(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value)
 }
 
-/** Runs a write that names something unique. */
+/** Runs a write of something unique, and throws ConflictError if it is taken. */
 export function orConflict<T>(message: string, write: () => T): T {
   try {
     return write()

@@ -39,7 +39,7 @@ async function withFile(run: (store: EnvironmentStore) => Promise<void>): Promis
   }
 }
 
-/** The least of some rounds: a collection of garbage and code that is not compiled yet are nobody's fault. */
+/** The minimum of several rounds, because garbage collection and code that is not compiled yet distort single ones. */
 async function holdMs(read: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < 4; round++) {
@@ -93,7 +93,7 @@ test('a store that is closed during a walk ends it in peace and refuses the next
     await write(store, START)
     const [page, waiting] = [store.series.page(query), store.series.page(query)]
     const refused = assert.rejects(waiting, StoreClosedError)
-    // So that the first one has begun.
+    // Lets the first read begin.
     await Promise.resolve()
     await Promise.all([store.close(), refused])
     assert.equal((await page).count, MARKETS.length)

@@ -26,7 +26,7 @@ interface Row extends PlainRow {
 }
 
 /**
- * Writes rows by key. What is already there decides:
+ * Writes rows by key. The outcome depends on what is stored:
  *
  *   nothing              → inserted
  *   same bytes           → unchanged
@@ -87,7 +87,7 @@ export function rowWriter(
 
   const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
     const { ts, instrument, seq, text, side, usd } = row
-    // An open row is written once and then rewritten, mostly every second.
+    // An open row is inserted once and then usually rewritten every second, so the update is tried first.
     if (
       row.closed === 0 &&
       rewriteOpen.run(text, side, usd, recordedAt, feed.id, ts, instrument, seq).changes === 1
@@ -127,7 +127,8 @@ export function rowWriter(
       }
       const rows = unpack(packed)
       if (blockFormOf(packed.feed) !== undefined) packer.makeRoom(feed.id, packed.ts)
-      // Rows that are stored already mostly arrive many at a time: from the first such row on, rows are inserted one by one.
+      // Rows that are already stored usually arrive many at a time, so from the first such row on, rows are inserted
+      // one by one.
       let allNew = !grouped
       for (let i = 0; i < rows.length; ) {
         const chunk = allNew ? rows.slice(i, i + MANY) : []
@@ -144,7 +145,7 @@ export function rowWriter(
       if (firstChanged < Number.POSITIVE_INFINITY)
         feeds.changed(feed, firstChanged, {
           corrections: counts.corrected,
-          // Groups are counted where they are stored.
+          // Grouped rows are counted in book_groups.
           rows: grouped ? 0 : counts.inserted,
           bytes,
         })

@@ -21,12 +21,12 @@ export interface ArmsQuery {
 }
 
 export interface BuiltArms {
-  /** Without LIMIT; every column list is `columns`. */
+  /** Has no LIMIT; every arm selects the same columns. */
   sql: string
   binds: Bind[]
 }
 
-/** Columns may name ts, rank, feed, instrument, seq and text; `ts` and the keys of the order are added. */
+/** `columns` may name ts, rank, feed, instrument, seq and text. With several arms the sort keys are added. */
 export function buildArms(query: ArmsQuery, columns: readonly string[], limitPerArm: number): BuiltArms {
   const step = query.order === 'asc' ? 1 : -1
   const arms = [...query.arms].sort((a, b) => (a.rank - b.rank) * step)

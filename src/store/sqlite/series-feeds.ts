@@ -13,14 +13,14 @@ interface FeedChange {
   bytes: number
 }
 
-/** What became more, or less. */
+/** Changes of counters, positive or negative. */
 export interface Counted {
   corrections?: number
   rows?: number
   bytes?: number
 }
 
-/** The writer's view of feeds; dropped when another connection may have changed them. */
+/** The writer's cache of feeds, dropped when another connection may have changed them. */
 export function feedTable(database: DatabaseSync) {
   const known = new Map<string, StoredFeed>()
   const changes = new Map<number, FeedChange>()
@@ -32,11 +32,11 @@ export function feedTable(database: DatabaseSync) {
   )
   const finalize = database.prepare('UPDATE feeds SET final_before = ? WHERE id = ?')
   const change = database.prepare(
-    // An open row that is rewritten may be shorter or longer than it was counted.
+    // `max(0, …)` because a rewritten open row may be shorter or longer than it was counted.
     `UPDATE feeds SET version = version + 1, epoch = epoch + ?, corrections = corrections + ?,
       rows = max(0, rows + ?), bytes = max(0, bytes + ?) WHERE id = ?`,
   )
-  /** Something of the feed at this time, or from it on, changed. */
+  /** Notes that the feed changed at this time or later. */
   const changed = (feed: StoredFeed, ts: number, counted: Counted = {}): void => {
     const isFinal = ts < feed.finalBefore
     const { corrections = 0, rows = 0, bytes = 0 } = counted
@@ -50,7 +50,7 @@ export function feedTable(database: DatabaseSync) {
     }
   }
   return {
-    /** Creates the feed on first sight. */
+    /** Creates the feed if it does not exist. */
     open(feed: Feed): StoredFeed {
       const name = feedName(feed)
       const hit = known.get(name)
@@ -70,7 +70,7 @@ export function feedTable(database: DatabaseSync) {
       feed.finalBefore = before
       changed(feed, before)
     },
-    /** Gives the changed feeds their new epochs; the last step of a command. */
+    /** Gives the changed feeds their new versions and epochs; the last step of a write. */
     writeChanges(): void {
       for (const [id, { isFinal, corrections, rows, bytes }] of changes)
         change.run(isFinal ? 1 : 0, corrections, rows, bytes, id)

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** A row as it is written. */
+/** A row of series_rows to be written. */
 export interface PlainRow {
   ts: number
   seq: number
@@ -11,12 +11,12 @@ export interface PlainRow {
   text: string
 }
 
-/** Most of the cost of a small insert is the call itself. */
+/** Rows per insert, because most of the cost of a small insert is the call itself. */
 export const MANY = 32
 const CONSTRAINT_ERROR = 19
 
 const COLUMNS = '(feed, ts, instrument, seq, text, closed, side, usd, revision, recorded_at)'
-/** `#` is a parameter of the row; the feed (?1) and the time of writing (?2) are bound once for all rows. */
+/** `#` stands for a parameter of the row; the feed (?1) and the time of writing (?2) are bound once for all rows. */
 const FULL_ROW = '(?1, #, #, #, #, #, #, #, 1, ?2)'
 const SHORT_ROW = "(?1, #, '', #, #, #, NULL, NULL, 1, ?2)"
 
@@ -27,12 +27,12 @@ export function rowInserter(database: DatabaseSync) {
   const full = manyOf(database, FULL_ROW)
   const short = manyOf(database, SHORT_ROW)
   return {
-    /** False when the key was there already; nothing is written then. */
+    /** Returns false and writes nothing if the key already exists. */
     one(feed: number, row: PlainRow, recordedAt: number): boolean {
       const { ts, instrument, seq, text, closed, side, usd } = row
       return single.run(feed, ts, instrument, seq, text, closed, side, usd, recordedAt).changes === 1
     },
-    /** Exactly MANY rows in one statement: all of them, or none because one was there already. */
+    /** Inserts exactly MANY rows in one statement; returns false and inserts none if any key already exists. */
     many(feed: number, rows: readonly PlainRow[], recordedAt: number): boolean {
       const isShort = rows.every((row) => row.instrument === '' && row.side === null && row.usd === null)
       const binds: (string | number | null)[] = [feed, recordedAt]
@@ -52,7 +52,7 @@ function manyOf(database: DatabaseSync, row: string): StatementSync {
   return database.prepare(`INSERT INTO series_rows ${COLUMNS} VALUES ${numbered}`)
 }
 
-/** A statement that meets a key twice undoes itself. */
+/** False on a duplicate key; SQLite then undoes the whole statement. */
 function runsThrough(statement: StatementSync, binds: (string | number | null)[]): boolean {
   try {
     statement.run(...binds)

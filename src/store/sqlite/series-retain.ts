@@ -9,15 +9,17 @@ const ROWS_AT_ONCE = 2_000
 const GROUPS_AT_ONCE = 100
 
 interface RetainedStep {
-  /** Rows, those of groups and blocks included. */
+  /** All deleted rows, including those of groups and blocks. */
   deleted: number
-  /** Of series_rows. */
+  /** Only rows of series_rows, and their bytes. */
   rows: number
   bytes: number
   more: boolean
 }
 
-/** Deletes a slice of what is older; true when more is left. Revisions and activity are deleted with the last slice. */
+/**
+ * Deletes a slice of the older rows; `more` when some are left. Revisions and activity are deleted with the last slice.
+ */
 export function retainStep(
   database: DatabaseSync,
   { books, packer }: { books: BookWriter; packer: RowPacker },

@@ -8,7 +8,7 @@ import type { PackedReader } from './packed-read.ts'
 import { HOUR_MS } from './series-append.ts'
 import type { StoredRow } from './series-page.ts'
 
-/** Samples of snapshots that lie in series_rows, and of those that were packed into blocks; they have no instruments. */
+/** Samples of snapshots in series_rows, and of snapshots packed into blocks, which have no instruments. */
 export function plainSamples(database: DatabaseSync, packed: PackedReader): () => Samples<StoredRow> {
   const nearest = {
     asc: database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ? AND ts BETWEEN ? AND ?'),
@@ -27,7 +27,7 @@ export function plainSamples(database: DatabaseSync, packed: PackedReader): () =
       .map((row) => String(row.instrument))
   const lastOf = (arm: Arm, instrument: string, from: number, to: number): StoredRow | undefined => {
     const row = last.get(arm.feed, from, to, instrument)
-    // What lies in no block may be later than all of them, or between two.
+    // A row outside blocks may be later than all blocks or between two, so only later blocks are searched.
     const inBlocks = packed.last(arm, instrument, row === undefined ? from : Number(row.ts) + 1, to + 1)
     if (row === undefined || inBlocks !== undefined) return inBlocks
     const position = {
@@ -60,7 +60,7 @@ export function plainSamples(database: DatabaseSync, packed: PackedReader): () =
   })
 }
 
-/** Samples of a feed of which no row of this time lies outside of blocks; undefined where one does. */
+/** Samples from blocks alone; undefined if the feed has a row outside blocks in this time. */
 export function* packedSamples(
   packed: PackedReader,
   arms: readonly Arm[],
@@ -69,7 +69,7 @@ export function* packedSamples(
 ): RestingWork<StoredRow[] | undefined> {
   const [arm] = arms
   if (arm === undefined || arms.length > 1 || arm.instrument !== undefined) return undefined
-  // What is looked at; the newest days lie in no block, which is seen at the first step.
+  // The time range that was read. The newest days are in no block, which the first step already notices.
   let [low, high] = [Number.POSITIVE_INFINITY, 0]
   const isAlone = () => packed.isAlone(arm.feed, low, high + 1)
   const samples: Samples<StoredRow> = {

@@ -17,7 +17,7 @@ import { writeFailure } from './write-failure.ts'
 const ACCOUNT = { email: 'one@example.com', plan: 'pro', billingDay: 1, createdAtMs: 0 } as const
 const LONG = 'x'.repeat(1_000_000)
 
-/** No page more than there are. */
+/** Allows no more pages than there are. */
 function fill(database: DatabaseSync): void {
   const { page_count } = database.prepare('PRAGMA page_count').get() as { page_count: number }
   database.exec(`PRAGMA max_page_count = ${page_count}`)
@@ -68,7 +68,7 @@ test('a write to a thread that has died may be done', async (t) => {
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const store = openSqliteAccounts({ file: join(folder, 'a.db'), clock: systemClock })
   t.after(() => store.close())
-  // The thread is started by the first write, and finds nothing to open.
+  // The first write starts the thread, which finds nothing to open.
   rmSync(folder, { recursive: true })
   await assert.rejects(
     store.createAccount({ ...ACCOUNT, id: 'acc_1' }),

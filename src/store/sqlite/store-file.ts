@@ -13,18 +13,18 @@ import { writeFailure } from './write-failure.ts'
 import type { WriterThreadData } from './writer-thread.ts'
 
 export interface StoreFileOptions {
-  /** A path, or `:memory:`, which stores nothing and is written on the calling thread. */
+  /** A path, or `:memory:`, which is not persistent and is written on the calling thread. */
   file: string
   /** Memory for all caches; every connection takes its share of it. */
   cacheMb?: number
-  /** `inline`: on the calling thread, over a connection of their own as in a thread. */
+  /** `inline`: writes run on the calling thread, over a separate connection as in a thread. */
   writes?: 'thread' | 'inline'
   sync?: 'normal' | 'off'
-  /** In place of the engine's own. */
+  /** Replaces the engine's random source. */
   randomBytes?: RandomBytes
 }
 
-/** What a store puts into its file. */
+/** How a store uses its file. */
 interface FileKind<Ops extends Operations> {
   name: WriterThreadData['name']
   migrations: readonly Migration[]
@@ -32,9 +32,9 @@ interface FileKind<Ops extends Operations> {
   readerCache: CacheUse
   writerCache: CacheUse
   pageBytes?: number
-  /** Writes on the calling thread and over the connection of its reads, for a thread that does nothing else. */
+  /** Writes run on the calling thread and over its reading connection, for a thread that does nothing else. */
   inline?: boolean
-  /** The writer's `ready` waits while calls of this weight are in flight. */
+  /** The writer's `ready` waits while calls of this total weight are in flight. */
   maxWeight?: number
 }
 
@@ -46,9 +46,9 @@ type Async<F extends Functions<F>> = {
 const THREAD = new URL('./writer-thread.ts', import.meta.url)
 
 /**
- * Opens a database file of the embedded engine: reads on a connection of the calling thread, writes in a thread of its
- * own, started by the first one and again by the next one after it died. Other processes may open the same file; they
- * wait for each other's write lock. After `close` all calls are refused.
+ * Opens a database file of the embedded engine. Reads use a connection of the calling thread. Writes run in a separate
+ * thread, which the first write starts, and which the next write restarts if it has died. Other processes may open the
+ * same file; they wait for each other's write lock. After `close` all calls are refused.
  */
 export function openStoreFile<Ops extends Operations>(
   { file, cacheMb, writes = 'thread', sync = 'normal', randomBytes }: StoreFileOptions,
@@ -99,7 +99,7 @@ export function openStoreFile<Ops extends Operations>(
     database,
     writer,
     isClosed,
-    /** Functions of the port from the engine's own. */
+    /** Turns functions of the engine into functions of the port. */
     functions<F extends Functions<F>>(own: F): Async<F> {
       const wrapped = Object.entries<(...args: never[]) => unknown>(own).map(([member, run]) => [
         member,
@@ -110,7 +110,7 @@ export function openStoreFile<Ops extends Operations>(
       ])
       return Object.fromEntries(wrapped) as Async<F>
     },
-    /** Those of the writer's operations that take the port's own arguments, as functions of the port. */
+    /** Exposes operations of the writer that take the port's own arguments as functions of the port. */
     writes<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N> {
       const wrapped = names.map((member) => [
         member,
@@ -118,7 +118,10 @@ export function openStoreFile<Ops extends Operations>(
       ])
       return Object.fromEntries(wrapped) as Pick<Async<Ops>, N>
     },
-    /** `others`: what else reads the file; this connection is closed after them, because it leaves the file in order. */
+    /**
+     * `others`: whatever else reads the file. This connection is closed last, because it can write and so tidies up the
+     * file.
+     */
     close(others: Promise<unknown> = Promise.resolve()): Promise<void> {
       closing ??= Promise.all([calls.close(), others]).then(() => database.close())
       return closing

@@ -17,20 +17,20 @@ const MEASURING = new URL('./disk-use-thread.ts', import.meta.url)
 
 export interface SqliteAddress {
   readonly engine: 'sqlite'
-  /** The folder of its files, or `:memory:`, which stores nothing: every call opens an empty one. */
+  /** The folder of its files, or `:memory:`, which is not persistent: every call opens an empty database. */
   readonly folder: string
   /** Memory for the caches of stored data (TAPELINE_CACHE_MB); every connection takes its share of it. */
   readonly cacheMb: number
   /**
-   * Where writes are done: in a thread per file, which is the default, or `inline` on the calling thread and done when
-   * the call returns, for a simulation, which has one thread.
+   * Where writes run: in a thread per file (the default), or `inline` on the calling thread and finished when the call
+   * returns. A simulation needs the latter because it has only one thread.
    */
   readonly writes?: 'thread' | 'inline'
-  /** `off`: what is written need not survive the machine, only the process. */
+  /** `off`: writes survive the death of the process, but not a crash of the machine. */
   readonly sync?: 'normal' | 'off'
 }
 
-/** One file each for accounts, and for rows, chain and webhooks of an environment. */
+/** One file for the accounts, and one each for the rows, chain and webhooks of an environment. */
 export function openSqliteStores(
   { folder, engine: _, ...settings }: SqliteAddress,
   deps: { clock: Clock; randomBytes?: RandomBytes },
@@ -40,7 +40,7 @@ export function openSqliteStores(
   const options = (name: string) => ({ file: fileOf(name), ...settings, ...deps })
   return {
     isShared: false,
-    // The lock of the data folder is the fence: no other process writes.
+    // The lock of the data folder is the fence, because no other process can write.
     environment: (environment, { fence: _unused, ...more } = {}) =>
       openSqliteEnvironment({ ...options(environment), ...more }),
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),

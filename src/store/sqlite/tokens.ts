@@ -23,7 +23,8 @@ export function tokenWriter(database: DatabaseSync) {
   )
   const removeUndo = database.prepare('DELETE FROM token_undo WHERE rank >= ? AND rank < ?')
   const insertEvent = database.prepare('INSERT INTO retractable_events VALUES (?, ?, ?)')
-  // Those of a chain before a gap may be above the end of this one: they are retracted with the block, and only once.
+  // Deletes all events from a rank on, because events from before a gap may rank above the end of this chain. They are
+  // retracted with the block, and only once.
   const removeEvents = database.prepare('DELETE FROM retractable_events WHERE rank >= ?')
 
   function set(key: string, entry: TokenEntry | null): void {
@@ -41,21 +42,21 @@ export function tokenWriter(database: DatabaseSync) {
     report(rank: number, events: readonly { readonly seq: number; readonly event: NewEvent }[]): void {
       for (const { seq, event } of events) insertEvent.run(rank, seq, event.tail)
     },
-    /** The chain block with this score leaves. */
+    /** Undoes the chain block with this score, which leaves the chain. */
     removeBlock(blueScore: number): void {
       const bounds = [acceptedRank(blueScore, 0), acceptedRank(blueScore + 1, 0)] as const
       for (const { key, before } of undone.all(...bounds)) set(String(key), entryOf(before))
       removeUndo.run(...bounds)
       removeEvents.run(bounds[0])
     },
-    /** Those of the events stay: what they reported may still be taken back. */
+    /** Keeps the events, because what they reported may still be retracted. */
     forget(): void {
       database.exec('DELETE FROM token_entries; DELETE FROM token_undo')
     },
   }
 }
 
-/** What can no longer leave the chain. */
+/** Deletes what can no longer leave the chain. */
 export function tokenPruner(database: DatabaseSync, step: number) {
   const oldest = '(SELECT min(blue_score) FROM chain_blocks) * 1048576'
   const statements = [

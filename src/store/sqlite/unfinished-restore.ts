@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreOpenError } from '../open-error.ts'
 
-/** In a data folder while a backup is restored into it. It is removed last: until then nobody opens the store. */
+/**
+ * Exists in a data folder while a backup is restored into it. It is removed last; until then nobody opens the store.
+ */
 export const RESTORE_FOLDER = 'restore-unfinished'
 
 class UnfinishedRestoreError extends StoreOpenError {

@@ -11,7 +11,7 @@ import { migrate, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { assertRestored } from './unfinished-restore.ts'
 
-/** Brings the files of a folder to the newest version; those that are not there are created by whoever writes first. */
+/** Brings the files of a folder to the newest version. Missing files are created by whichever process writes first. */
 export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
   assertRestored(folder)
   const holder = { pid: process.pid, since: formatTime(clock.now()) }
@@ -33,12 +33,12 @@ export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
 }
 
 /**
- * Whoever opens a file upgrades it, and a service of an older release that works on it does not know the new tables.
- * For commands; a service has the lock before it opens anything.
+ * For commands. Opening a file upgrades it, and a running service of an older release does not know the new tables. A
+ * service takes the lock before it opens anything.
  */
 export function assertFolderOfRelease(folder: string): void {
   assertRestored(folder)
-  // The lock is asked last: a service that starts at that moment would find it taken.
+  // The lock is checked last, because the check holds it for a moment, in which a starting service would find it taken.
   if (databaseFiles(folder).some(isOlder) && isLocked(folder, SERVICE_LOCK))
     throw new StoreOpenError(
       `The service that works on ${folder} is of an older release, or upgrades it just now: restart it with this release first.`,
@@ -56,7 +56,7 @@ function isOlder({ path, migrations }: DatabaseFile): boolean {
       database.close()
     }
   } catch {
-    // What cannot be read is reported by whoever needs it.
+    // An unreadable file is reported by the code that needs it.
     return false
   }
 }

@@ -1,13 +1,18 @@
-/** Pages of deleted rows: those of the file's end move into them, and the file becomes shorter. */
+/**
+ * Gives free pages back to the file system: pages from the end of the file move into them, and the file is truncated.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Moving a page takes some 50 µs, and other writers wait meanwhile. */
+/** Moving a page takes about 50 µs, during which other writers wait. */
 const PAGES_AT_ONCE = 64
-/** The next rows need pages, too: those of a fiftieth of the file stay free. */
+/** This share of the file stays free, because new rows need pages, too. */
 const STAY_FREE = 1 / 50
 const INCREMENTAL = 2
 
-/** Inside the caller's transaction. Files that were made before this was switched on keep their pages for new rows. */
+/**
+ * Runs inside the caller's transaction. Files created before `auto_vacuum` was enabled keep their free pages for new
+ * rows.
+ */
 export function vacuumStep(database: DatabaseSync): { bytes: number; more: boolean } {
   const pragma = (what: string) => Number(Object.values(database.prepare(`PRAGMA ${what}`).get() ?? {})[0])
   if (pragma('auto_vacuum') !== INCREMENTAL) return { bytes: 0, more: false }

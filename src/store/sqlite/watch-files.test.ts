@@ -42,7 +42,7 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
   assert.ok(statSync(file).size < 0.1 * before, 'all of it at once')
   assert.deepEqual(found, [])
   assert.deepEqual(locksOn(file), locksBefore, 'the engine has its lock as before')
-  // By one page only.
+  // Cut by one page only.
   truncateSync(file, statSync(file).size - 4_096)
   await look()
   assert.match(found.join(), /was cut from/)
@@ -50,7 +50,7 @@ test('room that the engine gives back is no damage; a file that is cut is', asyn
   watch.close()
 })
 
-/** How many locks this process holds on a file; undefined where the system does not show them. */
+/** How many locks this process holds on a file; undefined if the system does not report them. */
 function locksOn(file: string): number | undefined {
   if (!existsSync('/proc/locks')) return undefined
   const { ino } = statSync(file)

@@ -11,15 +11,15 @@ interface WatchedFile {
   readonly file: string
   readonly inode: number
   /**
-   * It is closed by the end of the process only: with any descriptor that a process closes, it loses the locks that its engine
-   * holds on the file, and another program could remove the log of writes under it.
+   * Stays open until the process ends. When a process closes any descriptor of a file, it loses all locks that its
+   * engine holds on the file, and another program could then remove the write-ahead log.
    */
   readonly descriptor: number
   bytes: number
 }
 
 export interface FileWatch {
-  /** The file exists and is open. */
+  /** The file must exist and be open. */
   add(file: string): void
   close(): void
 }
@@ -47,18 +47,18 @@ const AT_PAGE_SIZE = 16
 const AT_PAGES = 28
 
 /**
- * The engine gives back room of deleted rows. It writes into the file's header how many pages are left before it
- * shortens it: a file with fewer was cut by somebody else.
+ * The engine gives back the space of deleted rows. Before it shortens the file, it writes the new number of pages into
+ * the header, so a file with fewer pages than that was cut by somebody else.
  */
 function lacksPages(descriptor: number, bytes: number): boolean {
   const header = Buffer.alloc(HEADER_BYTES)
   if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return true
-  // The largest size does not fit into its two bytes, and is written as 1.
+  // The largest page size does not fit into two bytes and is written as 1.
   const pageSize = header.readUInt16BE(AT_PAGE_SIZE)
   return header.readUInt32BE(AT_PAGES) * (pageSize === 1 ? 65_536 : pageSize) > bytes
 }
 
-/** One that cannot be looked at just now is looked at again. */
+/** A file that cannot be checked now is checked again next time. */
 function changeOf(seen: WatchedFile): string | undefined {
   try {
     return differenceOf(seen)

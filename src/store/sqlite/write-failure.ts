@@ -1,16 +1,16 @@
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { ThreadEndedError } from '../../kit/thread-calls.ts'
 
-/** SQLite's codes, of which the low byte says the kind. */
+/** SQLite result codes; the low byte is the kind of error. */
 const READ_ONLY = 8
 const FULL = 13
 const IO_ERROR = 10
-/** Another connection has the lock, there is no memory, or the file cannot be opened. */
+/** Another connection holds the lock, there is no memory, or the file cannot be opened. */
 const AWAY = new Set([5, 6, 7, 14])
 
 /**
- * What callers see of a failed write: a `StoreUnavailableError` where the disk or the thread, and not the write itself, is
- * the reason.
+ * What callers see of a failed write: a `StoreUnavailableError` if the disk or the thread is the reason rather than the
+ * write itself.
  */
 export function writeFailure(error: unknown, database: string): unknown {
   if (!(error instanceof Error)) return error
@@ -22,7 +22,7 @@ export function writeFailure(error: unknown, database: string): unknown {
     return new WritesRefusedError(`The ${database} database accepts no writes now: ${message}`, {
       cause: error,
     })
-  // Some of these are reported after the data was written.
+  // Some of these errors are reported after the data was written.
   if (kind === IO_ERROR || AWAY.has(kind))
     return new StoreUnavailableError(`The ${database} database failed: ${message}`, {
       cause: error,

@@ -1,4 +1,7 @@
-/** The writer thread of one database file: what it is sent is committed in groups. It loads what its own file needs. */
+/**
+ * The writer thread of one database file. It commits the calls it receives in groups, and loads only what its own file
+ * needs.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import { type Operations, serveWrites, type Writes } from './group-commit.ts'

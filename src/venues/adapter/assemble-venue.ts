@@ -1,4 +1,4 @@
-/** What the factories of all venues put together in the same way. */
+/** The parts that every venue factory assembles in the same way. */
 import { redactAddress, redactAddresses } from '../../kit/redact-address.ts'
 import type { Channel } from '../channel.ts'
 import { createDeadLetters, type DeadLetters } from '../dead-letter.ts'
@@ -26,7 +26,7 @@ export interface VenueParts {
   readonly deadLetters: DeadLetters
   readonly client: RestClient
   instrumentOf(symbol: string): string
-  /** A walk through the past: refused if the venue does not have it, and checked page by page against the request. */
+  /** Refuses a request that the venue cannot answer, and checks every page of the walk against the request. */
   history(request: HistoryRequest, walk: () => AsyncIterable<HistoryPage>): AsyncIterable<HistoryPage>
   listen(
     feed: Pick<LiveSessionOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'tasks'>,
@@ -101,8 +101,8 @@ function silenceOf(
 }
 
 /**
- * Turns a check of the venue into one line, whatever happens. The line names the addresses that were used, and
- * no others; an answer that the recorder could not work with (`isUseful: false`) is a failed check.
+ * Turns a check of the venue into one line and never throws. The line names only the addresses that were used; an
+ * answer that the recorder could not work with (`isUseful: false`) is a failed check.
  */
 export async function checkLine(
   describe: VenueDescription,

@@ -1,14 +1,14 @@
 /**
- * A venue's format changes on a date, not in a branch: each version of a rule has the moment from which
- * it is true, and a message is read by the version of its own time. Old recordings stay readable.
+ * A change of a venue's format is a new version with a date, not a branch in the code. Each version of a rule has the
+ * time from which it applies, and a message is read by the version of its own time, so old recordings stay readable.
  */
 export interface Version<T> {
-  /** ISO 8601 with `Z`; the first version is true from the beginning. */
+  /** ISO 8601 with `Z`. The first version has no such time: it applies from the beginning. */
   readonly from: string
   readonly use: T
 }
 
-/** Versions in ascending order. The returned function finds the one that is true at an instant. */
+/** Takes versions in ascending order; the returned function finds the one that applies at a given time. */
 export function dated<T>(first: T, ...later: readonly Version<T>[]): (timeMs: number) => T {
   const cuts = later.map((version) => ({ fromMs: Date.parse(version.from), use: version.use }))
   for (const [index, cut] of cuts.entries()) {

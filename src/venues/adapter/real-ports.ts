@@ -1,4 +1,6 @@
-/** What a venue talks through, unless it is given: the network, chance, and the time that answers may take. */
+/**
+ * What a venue reaches the outside world through, with real defaults: network, random numbers, and response timeouts.
+ */
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import { dialWebSocket } from '../live/dial-web-socket.ts'
 import { fetchOverHttp } from '../rest/fetch-over-http.ts'
@@ -9,7 +11,7 @@ interface VenuePorts {
   readonly fetch: Fetch
   readonly dial: Dial
   readonly random: () => number
-  /** Real answers take real time, whatever the clock of the data says. */
+  /** Real responses take real time, even if the data follows another clock. */
   readonly answerClock: Clock
 }
 

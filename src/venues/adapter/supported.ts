@@ -1,8 +1,11 @@
-/** What is not in a venue's description never reaches the venue: not its socket, not its REST interface. */
+/**
+ * Checks requests against a venue's description, so that nothing the venue does not offer reaches its socket or REST
+ * API.
+ */
 import { type Channel, channelKey } from '../channel.ts'
 import type { HistoryRequest, LiveDescription, VenueDescription } from '../venue.ts'
 
-/** The channels without repeats, or a RangeError that names the first one the venue does not have. */
+/** Returns the channels without duplicates, or throws a RangeError that names the first one the venue does not have. */
 export function supportedChannels(description: VenueDescription, channels: readonly Channel[]): Channel[] {
   const byKey = new Map<string, Channel>()
   for (const channel of channels) {
@@ -19,7 +22,9 @@ export function supportedChannels(description: VenueDescription, channels: reado
   return [...byKey.values()]
 }
 
-/** A RangeError for a symbol or an interval that the venue does not have. A topic it does not have is no error. */
+/**
+ * Throws a RangeError for a symbol or an interval that the venue does not have. An unsupported topic is not an error.
+ */
 export function assertHistory(description: VenueDescription, request: HistoryRequest): void {
   const { topic, symbol, interval, range } = request
   const history = description.history[topic]
@@ -36,7 +41,7 @@ export function assertHistory(description: VenueDescription, request: HistoryReq
   if (!(range.toMs > range.fromMs)) throw new RangeError(`empty range ${range.fromMs}..${range.toMs}`)
 }
 
-/** Every live channel of a venue: each topic, symbol and interval. */
+/** Every live channel of a venue: each combination of topic, symbol and interval. */
 export function allChannels(description: VenueDescription): Channel[] {
   const symbols = Object.keys(description.symbols) as Channel['symbol'][]
   return (Object.keys(description.live) as Channel['topic'][]).flatMap((topic) => {

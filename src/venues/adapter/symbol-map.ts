@@ -1,4 +1,4 @@
-/** Our symbols and the venue's names, both ways, exactly as the venue spells them. */
+/** Maps our symbols to the venue's names and back, exactly as the venue spells them. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 
 export type SymbolMap = ReturnType<typeof createSymbolMap>
@@ -6,7 +6,7 @@ export type SymbolMap = ReturnType<typeof createSymbolMap>
 export function createSymbolMap(names: Readonly<Partial<Record<AssetSymbol, string>>>) {
   const byName = new Map(Object.entries(names).map(([symbol, name]) => [name, symbol as AssetSymbol]))
   return {
-    /** Undefined when the venue does not have it. */
+    /** Undefined when the venue does not have the symbol. */
     toVenue: (symbol: AssetSymbol): string | undefined =>
       Object.hasOwn(names, symbol) ? names[symbol] : undefined,
     /** Case matters: `btcusdt` is not `BTCUSDT`. */

@@ -1,4 +1,4 @@
-/** Types of a venue's messages, checked by a compiled validator. */
+/** Types of a venue's messages, each with a compiled validator. */
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
@@ -8,7 +8,7 @@ export interface WireType<T> {
   is(value: unknown): value is T
 }
 
-/** Compiled at the first use, not at import. */
+/** Compiles the schema on first use, not on import. */
 export function wireType<S extends TSchema>(schema: S): WireType<Static<S>> {
   let validator: Validator | undefined
   return {

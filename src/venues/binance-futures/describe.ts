@@ -1,11 +1,11 @@
-/** Binance USD-M futures: topics, limits and hosts. Sources: its public documentation of 2026. */
+/** Binance USD-M futures: topics, limits and hosts. Source: the venue's public documentation of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** No candles of one second are published per symbol: they are built from aggregate trades. */
+/** The venue publishes no one-second candles per symbol; they are built from aggregate trades. */
 const CANDLE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
 const OPEN_INTEREST_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const
 
@@ -25,7 +25,7 @@ export const binanceFuturesDescription: VenueDescription = {
     candles: { intervals: CANDLE_INTERVALS, maxAgeMs: null },
     aggregate_trades: { maxAgeMs: DAY_MS },
     funding: { maxAgeMs: null },
-    // "The last month"; how long the month is that the venue means is found out by trying.
+    // Documented as "the last month"; how long that is has to be found out by trying.
     open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 31 * DAY_MS },
   },
   notProvided: {

@@ -1,6 +1,6 @@
 /**
- * Which stream carries which channel. Streams live on two paths by class; asked on the wrong one, a stream is
- * accepted and never sends anything, so the path follows from the stream and nothing else.
+ * Which stream carries which channel. Streams are on one of two paths, by class. On the wrong path a stream is accepted
+ * but never sends anything, so the path is derived from the stream alone.
  */
 
 import type { SymbolMap } from '../adapter/symbol-map.ts'

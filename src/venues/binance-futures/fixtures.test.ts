@@ -43,7 +43,7 @@ const OTHER_FILES = [
   'doc-samples/http_futures_market_taker_long_short_ratio.json',
 ]
 
-/** The frames that become no observation, and why. */
+/** Frames that do not become an observation, and why. */
 const LISTED: Listed[] = [
   {
     holds: '"e":"aggTrade","E":1568693103463',
@@ -63,7 +63,7 @@ const LISTED: Listed[] = [
     }),
   ),
 ]
-/** Answers that the venue folder does not use. */
+/** Answers that the adapter does not use. */
 const UNUSED_ANSWERS = {
   'GET /futures/data/takerlongshortRatio (one row, timestamp elided at source)':
     'a buy/sell ratio; the taker-buy ratio comes from the klines',
@@ -174,7 +174,7 @@ test('settled funding is keyed by its hour, whatever the jitter of its stamp', {
   const rows = csvRows(VENUE, 'btcusdt-funding-2020-excerpt.csv').map((row) => ({
     symbol: 'BTCUSDT',
     fundingTime: Date.parse((row.fundingTime ?? '').replace(' ', 'T')),
-    // The table's maker wrote small rates with an exponent; the venue does not.
+    // The author of the table wrote small rates with an exponent; the venue does not.
     fundingRate: decimalText(decimal(row.fundingRate ?? '')),
   }))
   assert.ok(WIRE.FundingRows.is(rows))
@@ -190,7 +190,7 @@ test('the recorded futures trades are whole and read as trades', { skip }, () =>
   assert.ok(ids.every((id, index) => index === 0 || id === (ids[index - 1] ?? 0) + 1))
 })
 
-/** From the documentation: what no recording holds. */
+/** Examples from the documentation for what no recording contains. */
 const WRITTEN: unknown[] = [
   { e: 'forceOrder', E: 1, st: 2, o: { s: 'BTCUSD_PERP', S: 'BUY', q: '1', p: '1', ap: '1', z: '1', T: 1 } },
   [{ symbol: 'BTCUSDT', fundingTime: 1, fundingRate: '0.1', markPrice: '', rateType: 'Regular' }],
@@ -206,7 +206,7 @@ test('every branch of the futures wire types was taken', { skip }, () => {
   const seen = [...frames().map((frame) => frame.msg), ...answers, ...documented]
   const own = ['ForceOrderEvent', 'PremiumIndexReply', 'FundingRows', 'OpenInterestRows']
   const shared = ['BookTickerEvent', 'DepthReply', 'KlineEvent', 'AggregateTradeEvent', 'KlineRows']
-  // The rest is the same for both products and taken by the recordings of the spot market.
+  // The other types are the same for both products and are covered by the recordings of the spot market.
   assert.deepEqual(
     Object.keys(WIRE).filter((name) => ![...own, ...shared].includes(name)),
     ['AggregateTradeRows', 'ControlReply', 'Envelope', 'ServerTimeReply', 'ShutdownEvent'],

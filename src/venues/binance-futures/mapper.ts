@@ -1,4 +1,4 @@
-/** Futures wire types → observations. */
+/** Maps futures wire types to observations. */
 import { tryDecimal } from '../../core/decimal.ts'
 import { dated } from '../adapter/dated.ts'
 import type { SymbolMap } from '../adapter/symbol-map.ts'
@@ -19,8 +19,8 @@ const USUAL_FUNDING_HOURS = 8
 const USD_MARGINED = 1
 
 /**
- * The order's side closes the position: selling closes a long. There is no id, so the fields that make it up
- * are the key. At most the latest order per symbol and second is published: every one is marked as sampled.
+ * The side of the order closes the position: selling closes a long. The venue sends no id, so the key is made of the
+ * fields. It publishes at most the latest order per symbol and second, so every liquidation is marked as sampled.
  */
 function mapLiquidation(wire: ForceOrderEventWire, about: About): LiquidationObservation {
   const order = wire.o
@@ -37,15 +37,15 @@ function mapLiquidation(wire: ForceOrderEventWire, about: About): LiquidationObs
   }
 }
 
-/** Since the merger of both products' streams, a frame may be about a coin-margined contract. */
+/** Since the streams of both products were merged, a frame may be about a coin-margined contract. */
 const isOurProduct = dated<(wire: ForceOrderEventWire) => boolean>(() => true, {
   from: '2026-06-30T00:00:00Z',
   use: (wire) => (wire.o.st ?? wire.st ?? USD_MARGINED) === USD_MARGINED,
 })
 
 /**
- * Rows ascend. The next time of a row is the next row's; the last one's follows from the distance before it,
- * because the period of a contract may change. `periodMs`: what a row that is alone follows from.
+ * Rows must ascend. The next funding time of a row is the time of the next row. For the last row it follows from the
+ * distance to the row before it, because the period of a contract may change. A single row uses `periodMs`.
  */
 export function mapFundingRows(
   rows: readonly FundingRowWire[],

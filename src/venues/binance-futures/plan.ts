@@ -5,9 +5,9 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * The running mark price and the newest open interest are in no series: a second recorder, a restart or a backfill
- * could not get the same values again. Rates are the settled ones, open interest the venue's samples of every five
- * minutes with their dollar value at the mark price, and candles join both.
+ * The current mark price and the newest open interest are in no series, because a second recorder, a restart or a
+ * backfill could not get the same values again. Rates are the settled ones, open interest is the venue's five-minute
+ * samples with their dollar value at the mark price, and candles join both.
  */
 export const binanceFuturesPlan: ExchangePlan = {
   ...CANDLES_ONLY,

@@ -1,8 +1,8 @@
-/** Wire types of the futures product alone; the others are shared with spot. */
+/** Wire types of the futures product only; the others are shared with spot. */
 import Type, { type Static } from 'typebox'
 import { DecimalText, Millis, wireType } from '../adapter/wire-type.ts'
 
-/** `st` is the product (1 = USD-M); live frames carry it inside the order, the documentation outside. */
+/** `st` is the product (1 = USD-M). Live frames carry it inside the order; the documentation shows it outside. */
 const ForceOrderEventSchema = Type.Object({
   e: Type.Literal('forceOrder'),
   E: Millis,
@@ -42,7 +42,7 @@ const FundingRowSchema = Type.Object({
 export type FundingRowWire = Static<typeof FundingRowSchema>
 export const FundingRows = wireType(Type.Array(FundingRowSchema))
 
-/** The time is a number; the documentation long showed it as text. */
+/** The time is a number; the documentation showed it as text for a long time. */
 const OpenInterestRowSchema = Type.Object({
   symbol: Type.String(),
   sumOpenInterest: DecimalText,

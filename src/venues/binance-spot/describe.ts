@@ -1,4 +1,4 @@
-/** Binance spot: topics, limits and hosts. Sources: its public documentation of 2026. */
+/** Binance spot: topics, limits and hosts. Source: the venue's public documentation of 2026. */
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import type { VenueDescription } from '../venue.ts'
 
@@ -10,7 +10,7 @@ export const binanceSpotDescription: VenueDescription = {
   symbols: { BTC: 'BTCUSDT', ETH: 'ETHUSDT', SOL: 'SOLUSDT', XRP: 'XRPUSDT' },
   live: {
     aggregate_trades: { via: 'stream', maxSilenceMs: 30_000 },
-    // Seconds without a trade are published too; minutes only while something changes.
+    // Seconds without a trade are published as well; minutes only while something changes.
     candles: {
       via: 'stream',
       intervals: ['1s', '1m'],

@@ -1,4 +1,4 @@
-/** Which stream carries which channel. Stream names are lower case; the answers' symbols are upper case. */
+/** Which stream carries which channel. Stream names are lower case; the symbols in messages are upper case. */
 
 import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../channel.ts'
@@ -18,7 +18,7 @@ function streamName(channel: Channel, symbols: SymbolMap): string {
   }
 }
 
-/** One combined socket: each event names its stream, and the subscription is part of the address. */
+/** One combined socket: each event names its stream, and the subscription is part of the URL. */
 export function socketRoutesOf(
   channels: readonly Channel[],
   streamHost: string,

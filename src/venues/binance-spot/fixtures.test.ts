@@ -34,7 +34,7 @@ const REST_FILES = [
   'nautilus/http_spot_market_time.json',
   'nautilus/http_spot_market_trades.json',
 ]
-/** Read as rows by the golden test. */
+/** Read as rows by golden.test.ts. */
 const TABLES = [
   'btcusdt-klines-5m-20240808-20240809.csv',
   'btcusdt-trade-stream-20240808T235413Z-20240809T000504Z.csv',
@@ -112,7 +112,7 @@ test('every recorded answer becomes observations', { skip }, () => {
   assert.ok(recorded.every((frame) => WIRE.DepthReply.is(frame.msg)))
 })
 
-/** Kinds that no recording holds, from the documentation's examples. */
+/** Kinds that no recording contains, from the examples in the documentation. */
 const WRITTEN_FRAMES: unknown[] = [
   {
     stream: 'bnbbtc@aggTrade',

@@ -1,4 +1,4 @@
-/** Spot quotes come without a time: which one they get, on a real recording and in worse conditions. */
+/** Spot quotes have no time: which one they get, in a real recording and in worse conditions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../../test/seeded-random.ts'
@@ -9,7 +9,7 @@ import { createSpotReader } from './mapper.ts'
 const RECORDING = 'btcusdt-raw-combined-stream-midnight-20240809.jsonl'
 const reader = () => createSpotReader({ fromVenue: () => 'BTC' })
 
-/** What a reader makes of frames as quotes, in order. */
+/** The quotes that a reader makes of frames, in order. */
 function quotesOf(frames: readonly { text: string; receivedMs: number }[]): BestBidAskObservation[] {
   const { read } = reader()
   return frames.flatMap(({ text, receivedMs }) => {
@@ -35,7 +35,7 @@ test('recorded quotes lie in the second of the venue, though the recorder was 1.
     text: JSON.stringify(msg),
     receivedMs: Math.floor(Number(BigInt(recv_ns) / 1_000_000n)),
   }))
-  // The changes of the book say, with their times, between which two of them each update of the best prices was.
+  // The depth updates are dated and show between which two of them each quote was made.
   const changes = lines
     .filter(({ msg }) => msg.stream.includes('depth'))
     .map(({ msg }) => ({ last: Number(msg.data.u), timeMs: Number(msg.data.E) }))
@@ -70,7 +70,7 @@ test('under any error of our clock and any delay of the way, a quote lies betwee
     }
     for (let id = 0; id <= 600; id++) {
       venueMs += random.int(1, 60)
-      // Now and then the way stands still and all that waited comes at once, and now and then our clock is set.
+      // Sometimes the connection stalls and everything waiting arrives at once, and sometimes our clock is set.
       if (random() < 0.02) stalledToMs = venueMs + random.int(500, 5_000)
       if (random() < 0.01) wrongMs = random.int(-10_000, 10_000)
       arrivesMs = Math.max(arrivesMs, venueMs + random.int(2, 12), stalledToMs)
@@ -117,9 +117,9 @@ test('quotes without a frame just before them wait for the next; where none come
   ]
   assert.deepEqual(timesOf(trade(E + 100), 1_100), first)
   assert.deepEqual(timesOf(quote(3), 1_140), [['best_bid_ask', 140]])
-  // A time in another unit is none.
+  // A time in another unit does not count.
   assert.deepEqual(timesOf(trade((E + 150) * 1_000), 1_150).length, 1)
-  // The connection stalled: the quote came with the frame after it, and is not later.
+  // The connection stalled: the quote arrived together with the frame after it and is not later.
   assert.deepEqual(timesOf(quote(4), 4_200), [])
   const second = [
     ['best_bid_ask', 200],
@@ -127,7 +127,7 @@ test('quotes without a frame just before them wait for the next; where none come
   ]
   assert.deepEqual(timesOf(trade(E + 200), 4_200), second)
 
-  // Received when they are emitted, not when they came: what was silent in between was silent.
+  // Waiting quotes count as received when they are emitted, so that a silence in between stays a silence.
   const muted = reader()
   muted.read(trade(E), 1_000)
   muted.read(quote(5), 1_150)
@@ -154,7 +154,7 @@ test('a frame that others have overtaken dates no quote; one without a newer bes
     [trade(2, E + 2_000), 2_010],
     [trade(1, E), 2_020],
     [quote(1), 2_050],
-    // Half a second later it is the newest that there is.
+    // Half a second later this frame counts as the newest.
     [trade(3, E + 1_000), 2_600],
     [quote(2), 2_640],
   ]

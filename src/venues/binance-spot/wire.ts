@@ -1,4 +1,4 @@
-/** Wire types of the spot product alone; most are shared with the futures. */
+/** Wire types of the spot product only; most are shared with futures. */
 import Type from 'typebox'
 import { Millis, wireType } from '../adapter/wire-type.ts'
 

@@ -1,26 +1,27 @@
 /**
- * Spot quotes carry no time of their own. Other frames of the same socket do (`E`, when the venue sent them), and frames
- * keep their order: a quote was sent between the dated frame before it and the one after it. Right after a dated frame its
- * time is that of the frame and the moment since. Later the connection may have stalled meanwhile: then it waits for the next
- * dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between frames.
+ * Spot quotes carry no time. Other frames of the same socket do (`E`, when the venue sent them), and frames keep their
+ * order, so a quote was sent between the dated frame before it and the one after it. Right after a dated frame, a quote
+ * gets that frame's time plus the time since. Later, the connection may have stalled in between, so the quote waits for
+ * the next dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between
+ * frames.
  *
  *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
  *
- * A frame that is older than the one before it was overtaken by it and dates nothing. If no newer one has come for a
+ * A frame that is older than the one before it was overtaken and dates nothing. If no newer frame has come for a
  * moment, the venue's clock was set back.
  */
 import type { BestBidAskObservation } from '../observation.ts'
 
-/** So long after a dated frame a quote need not wait for the next: it is wrong by no more than that. */
+/** A quote this soon after a dated frame does not wait for the next one; its time is wrong by no more than this. */
 const MAX_AGE_MS = 100
-/** Where nothing else comes on a socket, quotes do not wait longer. */
+/** Quotes wait no longer than this if nothing else arrives on the socket. */
 const MAX_WAIT_MS = 5_000
-/** A frame may be overtaken by others for no longer than this without a newer one. */
+/** An older frame counts as overtaken only within this time after the newest one arrived. */
 const MAX_OVERTAKEN_MS = 500
-/** A clock that is set forward is no wait. */
+/** The most that counts as waiting between two quotes, because our clock may be set forward. */
 const MAX_STEP_MS = 1_000
 const MAX_WAITING_QUOTES = 4_096
-/** Milliseconds of this century: a time in another unit is none. */
+/** Plausible range in milliseconds; a time outside of it is in another unit. */
 const FIRST_MS = Date.UTC(2010, 0, 1)
 const LAST_MS = Date.UTC(2100, 0, 1)
 
@@ -35,7 +36,9 @@ export function createQuoteDater() {
     return ageMs >= 0 && ageMs <= MAX_OVERTAKEN_MS
   }
 
-  /** They count as received now: a channel that was silent meanwhile is up from now on, not from when they came. */
+  /**
+   * Released quotes count as received now, so that a channel that was silent is up from now on, not from their arrival.
+   */
   function release(next: Mark, nowMs: number): BestBidAskObservation[] {
     const released = waiting.map((quote) => ({
       ...quote,
@@ -47,7 +50,7 @@ export function createQuoteDater() {
   }
 
   return {
-    /** Takes a quote without a time; returns it with one, or those that have waited too long. */
+    /** Takes a quote without a time. Returns it with one, or the waiting quotes once they have waited too long. */
     quote(quote: BestBidAskObservation): BestBidAskObservation[] {
       const ageMs = last === undefined ? Number.NaN : quote.receivedMs - last.receivedMs
       if (waiting.length === 0 && ageMs >= 0 && ageMs <= MAX_AGE_MS)
@@ -59,7 +62,7 @@ export function createQuoteDater() {
         ? release(undefined, quote.receivedMs)
         : []
     },
-    /** A frame came with the time at which it was sent; returns the quotes before it, with their times. */
+    /** A frame arrived with the time at which it was sent. Returns the quotes before it, with their times. */
     dated(eventMs: number, receivedMs: number): BestBidAskObservation[] {
       if (!(eventMs >= FIRST_MS && eventMs < LAST_MS) || isOvertaken(eventMs, receivedMs)) return []
       const next = { eventMs, receivedMs }
@@ -76,6 +79,6 @@ function timeOf(receivedMs: number, before: Mark, after: Mark): number {
   if (before === undefined)
     return after === undefined ? receivedMs : after.eventMs - Math.max(0, after.receivedMs - receivedMs)
   const timeMs = before.eventMs + Math.max(0, receivedMs - before.receivedMs)
-  // Streams are not in step to the millisecond: the one after may be a little earlier.
+  // Streams are not synchronised to the millisecond, so the frame after the quote may have a slightly earlier time.
   return after === undefined ? timeMs : Math.min(timeMs, Math.max(before.eventMs, after.eventMs))
 }

@@ -1,11 +1,11 @@
-/** Shared wire types → observations. Pure: the symbol was looked up and the shape was checked before. */
+/** Maps the shared wire types to observations. Pure functions: symbol and shape were checked before. */
 import type { CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { AggregateTradeObservation, BestBidAskObservation, CandleObservation } from '../observation.ts'
 import type { AggregateTradeRowWire, BookTickerEventWire, KlineEventWire, KlineRowWire } from './wire.ts'
 
-/** Whose message it is and when it came. */
+/** What a message is about and when it was received. */
 export interface About {
   readonly source: Source
   readonly symbol: AssetSymbol
@@ -13,7 +13,7 @@ export interface About {
   readonly receivedMs: number
 }
 
-/** The buyer was the maker: the seller came to the market. */
+/** If the buyer was the maker, the seller was the aggressor. */
 const aggressor = (buyerIsMaker: boolean) => (buyerIsMaker ? 'sell' : 'buy')
 
 export function mapAggregateTrade(wire: AggregateTradeRowWire, about: About): AggregateTradeObservation {
@@ -61,7 +61,7 @@ export function mapKlineEvent(
   }
 }
 
-/** A REST row does not show whether it is still open: the venue's clock does. */
+/** A REST row does not show whether it is still open, so the venue's clock decides. */
 export function mapKlineRow(
   row: KlineRowWire,
   interval: CandleInterval,
@@ -102,7 +102,7 @@ export function mapKlineRow(
   }
 }
 
-/** Without a time of its own (spot) it has that of its arrival, until the reader knows the venue's. */
+/** A spot quote has no time; it gets the receive time until the reader knows the venue's. */
 export function mapBookTicker(wire: BookTickerEventWire, about: About): BestBidAskObservation {
   return {
     kind: 'best_bid_ask',

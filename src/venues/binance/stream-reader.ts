@@ -1,6 +1,6 @@
 /**
- * Reads the frames of both products' streams. The product adds its own event kinds; what neither knows is
- * refused, what belongs to others is ignored. Quotes without a time get theirs from the frames around them.
+ * Reads the frames of both products' streams. Each product adds its own event kinds. Unknown events are refused; known
+ * ones that are not recorded are ignored. Quotes without a time get theirs from the frames around them.
  */
 import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
@@ -29,14 +29,14 @@ import {
 
 interface StreamEvent {
   readonly e?: unknown
-  /** When the venue sent it. */
+  /** When the venue sent the event. */
   readonly E?: unknown
 }
 
-/** Whose event it is; undefined for an instrument that is not ours. */
+/** Finds what an event is about; undefined for an instrument that is not recorded. */
 type LookUp = (instrument: string) => About | undefined
 
-/** Reads one event of the product's own kinds; undefined: not one of mine. */
+/** Reads one event of the product's own kinds; undefined for any other event. */
 export type ReadOwnEvent = (event: StreamEvent, lookUp: LookUp) => FrameOutcome | undefined
 
 export const NOT_RECORDED = ignored('symbol not recorded')
@@ -113,7 +113,7 @@ function readShared(event: StreamEvent, lookUp: LookUp): FrameOutcome {
   }
 }
 
-/** Best bid and ask come without an event type on spot. */
+/** On spot, best bid and ask come without an event type. */
 function readBookTicker(event: StreamEvent, lookUp: LookUp): FrameOutcome | undefined {
   if (!BookTickerEvent.is(event)) return undefined
   const about = lookUp(event.s)

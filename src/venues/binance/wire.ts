@@ -1,8 +1,8 @@
-/** Wire types that the exchange's spot and futures products share. Extra keys are allowed: they come and go. */
+/** Wire types shared by the exchange's spot and futures products. Extra keys are allowed, because they come and go. */
 import Type, { type Static } from 'typebox'
 import { DecimalText, Id, Millis, wireType } from '../adapter/wire-type.ts'
 
-/** Combined streams name their stream; raw ones are the payload alone. */
+/** Combined streams name their stream; raw streams send the payload alone. */
 export const Envelope = wireType(Type.Object({ stream: Type.String(), data: Type.Object({}) }))
 
 const KlineEventSchema = Type.Object({
@@ -71,7 +71,7 @@ const AggregateTradeRowSchema = Type.Object({
 export type AggregateTradeRowWire = Static<typeof AggregateTradeRowSchema>
 export const AggregateTradeRows = wireType(Type.Array(AggregateTradeRowSchema))
 
-/** The spot one has neither an event type nor a time. */
+/** On spot it has neither an event type nor a time. */
 const BookTickerEventSchema = Type.Object({
   u: Id,
   s: Type.String(),
@@ -85,14 +85,14 @@ const BookTickerEventSchema = Type.Object({
 export type BookTickerEventWire = Static<typeof BookTickerEventSchema>
 export const BookTickerEvent = wireType(BookTickerEventSchema)
 
-/** Read for its update number alone. */
+/** Read only for the update number and its time. */
 export const DepthReply = wireType(Type.Object({ lastUpdateId: Id, T: Type.Optional(Millis) }))
 
 export const ServerTimeReply = wireType(Type.Object({ serverTime: Millis }))
 
 export const ShutdownEvent = wireType(Type.Object({ e: Type.Literal('serverShutdown') }))
 
-/** The answer to a control message: accepted, or refused in one of the two documented ways. */
+/** The reply to a control message: accepted, or refused in one of the two documented ways. */
 export const ControlReply = wireType(
   Type.Union([
     Type.Object({ result: Type.Null(), id: Type.Unknown() }),

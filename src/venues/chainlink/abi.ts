@@ -1,4 +1,4 @@
-/** Calls and answers of the contracts, word by word. Everything above 2^53 is a bigint. */
+/** Encodes calls of the contracts and decodes their answers, word by word. Everything above 2^53 is a bigint. */
 export const SELECTORS = {
   latestRoundData: '0xfeaf968c',
   getRoundData: '0x9a6fc8f5',
@@ -29,12 +29,12 @@ export function word(value: bigint | number): string {
 export const callGetRound = (roundId: bigint): string => SELECTORS.getRoundData + word(roundId)
 export const callPhaseAggregator = (phase: bigint): string => SELECTORS.phaseAggregators + word(phase)
 
-/** No answer has more. Longer ones are not looked at: the pattern would take the stack with it. */
+/** No answer has more words. Longer ones are refused unread, because the pattern would overflow the stack. */
 const MAX_WORDS = 8
-/** Of one call among several. */
+/** Limit for the answer to one call among several. */
 const MAX_CALL_BYTES = 4_096
 
-/** The words of an answer; undefined for what is not whole words. */
+/** The words of an answer; undefined if it does not consist of whole words. */
 export function wordsOf(hex: string): bigint[] | undefined {
   if (hex.length > 2 + MAX_WORDS * WORD_DIGITS) return undefined
   if (!/^0x([0-9a-fA-F]{64})*$/.test(hex)) return undefined
@@ -51,12 +51,12 @@ export interface Round {
   readonly updatedAt: number
 }
 
-/** The contract counts in 80 bits; a price is far below the other bound. */
+/** Round ids of the contract have 80 bits; any price is far below the other bound. */
 const MAX_ROUND_ID = (1n << 80n) - 1n
 const MAX_ANSWER = 1n << 128n
 const MAX_TIME_S = 253_402_300_799n
 
-/** Undefined for an answer that is none: not five words, no time, or a number or price that cannot be. */
+/** Undefined for an invalid answer: not five words, no time, or an impossible number or price. */
 export function decodeRound(hex: string): Round | undefined {
   const words = wordsOf(hex)
   if (words?.length !== 5) return undefined
@@ -67,7 +67,9 @@ export function decodeRound(hex: string): Round | undefined {
   return { roundId, answer, updatedAt: Number(updatedAt) }
 }
 
-/** The answer to a question for one round: null where there is none, undefined for the answer to something else. */
+/**
+ * Reads the answer to a request for one round: null if there is no such round, undefined if it answers something else.
+ */
 export function readRound(hex: string, roundId: bigint): Round | null | undefined {
   const words = wordsOf(hex)
   if (words?.length !== 5) return undefined
@@ -80,7 +82,7 @@ export function readRound(hex: string, roundId: bigint): Round | null | undefine
 export const isSameRound = (a: Round, b: Round): boolean =>
   a.roundId === b.roundId && a.answer === b.answer && a.updatedAt === b.updatedAt
 
-/** An address from an answer of one word. */
+/** Reads an address from an answer of one word. */
 export function decodeAddressWord(hex: string): string | undefined {
   const words = wordsOf(hex)
   const [value] = words ?? []
@@ -91,12 +93,12 @@ export function decodeAddressWord(hex: string): string | undefined {
 
 export interface AnswerLog {
   readonly answer: bigint
-  /** The aggregator's own number, without the phase. */
+  /** The aggregator's own round number, without the phase. */
   readonly round: bigint
   readonly updatedAt: number
 }
 
-/** The price is a topic; the data is only the time. Undefined for another event. */
+/** The price is a topic; the data contains only the time. Undefined for another event. */
 export function decodeAnswerLog(log: { topics: readonly string[]; data: string }): AnswerLog | undefined {
   const [topic, current = '', roundId = ''] = log.topics
   const [answer] = wordsOf(current) ?? []
@@ -118,17 +120,17 @@ export interface Call {
   readonly data: string
 }
 
-/** The time of the block that the other calls of the same question are answered from. */
+/** Asks for the time of the block from which the other calls of the same request are answered. */
 export const CALL_BLOCK_TIME: Call = { target: MULTICALL3, data: SELECTORS.getCurrentBlockTimestamp }
 
-/** Undefined where the chain does not have the contract for it. */
+/** Undefined where the chain does not have the contract that answers it. */
 export function decodeBlockTimeMs(hex: string | null): number | undefined {
   const words = hex === null ? undefined : wordsOf(hex)
   const [seconds = 0n] = words ?? []
   return words?.length === 1 && seconds <= MAX_TIME_S ? Number(seconds) * 1_000 : undefined
 }
 
-/** `aggregate3` of calls that may each fail. */
+/** Encodes `aggregate3` with calls that may each fail. */
 export function encodeMulticall(calls: readonly Call[]): string {
   const tuples = calls.map(({ target, data }) => {
     const bytes = data.slice(2)
@@ -144,7 +146,7 @@ export function encodeMulticall(calls: readonly Call[]): string {
   return SELECTORS.aggregate3 + word(32) + word(calls.length) + offsets.join('') + tuples.join('')
 }
 
-/** Per call its answer, or null where it failed; undefined for an answer of another shape. */
+/** Returns each call's answer, or null where it failed; undefined for an answer of another shape. */
 export function decodeMulticall(hex: string): (string | null)[] | undefined {
   const body = hex.slice(2)
   const number = (at: number) => {

@@ -25,7 +25,7 @@ interface ExpectedCandle {
 const expectedCandles = (name: string) =>
   recordedJson<Record<string, ExpectedCandle[]>>(VENUE, 'expected_candles.json')[name] ?? []
 
-/** Every row goes the way of an answer from the chain. */
+/** Every row is decoded like an answer from the chain. */
 function roundsOfFile() {
   return recordedRows(VENUE, ROUNDS).map((row) => {
     const words = [row.round, row.answer, row.start, row.update, row.answeredInRound]

@@ -1,4 +1,4 @@
-/** A round in the service's words. */
+/** Maps a round to an observation. */
 import { answerText } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { OracleRoundObservation } from '../observation.ts'

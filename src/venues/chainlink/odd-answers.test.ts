@@ -1,4 +1,4 @@
-/** Nodes of an oracle's chain that answer something else, or numbers without end: no round of it, no walk without end. */
+/** Nodes that answer something else, or numbers without end: nothing of it becomes a round, and no walk is endless. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leapingClock } from '../../../test/fakes/leaping-clock.ts'
@@ -17,7 +17,7 @@ const roundHex = (roundId: bigint, timeMs: number, answer = 100_000_000n) => {
   return `0x${[roundId, answer, seconds, seconds, roundId].map(word).join('')}`
 }
 
-/** Of forty rounds of phase 1 and forty of phase 2, one every hour. */
+/** Phase 1 and phase 2 have forty rounds each, one every hour. */
 const timeOf = (roundId: bigint) =>
   NOW - (80 - Number((roundId >> 64n) - 1n) * 40 - Number(BigInt.asUintN(64, roundId))) * HOUR - 1_000
 const TIMES = [1n, 2n].flatMap((phase) =>

@@ -1,15 +1,15 @@
 /**
- * Which contract a feed's proxy was seen to answer from. A new contract may have rounds before the proxy moves on to it,
- * and the old one may go on afterwards; no number and no time of a round shows when it moved, only who asked around then
- * knows.
+ * Tracks which contract a feed's proxy was seen to answer from. A new contract may have rounds before the proxy moves
+ * to it, and the old one may continue afterwards. Neither number nor time of a round shows when the proxy moved; only
+ * requests made around that time do.
  */
 import { phaseOf, type Round } from './abi.ts'
 
 export interface PhaseChange {
   readonly phase: bigint
-  /** The newest round of the phase before that the proxy answered with; undefined where nobody asked then. */
+  /** The newest round of the previous phase that the proxy answered with; undefined if nobody asked at that time. */
   readonly lastBefore: Round | undefined
-  /** By then the proxy had moved on to this phase. */
+  /** The proxy had moved to this phase by this time. */
   readonly movedByMs: number
 }
 
@@ -18,7 +18,7 @@ export type PhaseChanges = ReturnType<typeof createPhaseChanges>
 export function createPhaseChanges() {
   const changes = new Map<string, PhaseChange & { newest: Round }>()
   return {
-    /** The proxy answers with this round now. */
+    /** The proxy now answers with this round. */
     seen(proxy: string, newest: Round, nowMs: number): void {
       const known = changes.get(proxy)
       const phase = phaseOf(newest.roundId)

@@ -1,6 +1,6 @@
 /**
- * One node behind JSON-RPC. A contract that reverts has answered: that is no fault of the node, and another node
- * would say the same.
+ * One node behind JSON-RPC. A contract that reverts has answered: this is not a fault of the node, and another node
+ * would answer the same.
  */
 
 import type { WireType } from '../adapter/wire-type.ts'
@@ -19,13 +19,13 @@ import {
 import { Block, Hex, Logs, RpcReply } from './wire.ts'
 
 const MAX_LOG_RANGE = 2_000
-/** Nodes word it in many ways. */
+/** Nodes word this error in many ways. */
 const RANGE_TOO_LONG = /range|limit|more than|too (large|many|wide)/i
-/** A node that wants fewer questions, or that has not seen the newest block yet: more questions do not help. */
+/** The node limits requests, or has not seen the newest block yet, so smaller requests do not help. */
 const REFUSES =
   /\brate\b|ratelimit|too many requests|throttl|quota|per (second|minute|day)|daily|invalid block range/i
 
-/** The node understood and refused. */
+/** The node understood the request and refused it. */
 class RpcError extends VenueError {
   readonly isRevert: boolean
   constructor(message: string, code: number) {
@@ -38,16 +38,16 @@ class RpcError extends VenueError {
 
 export interface Provider {
   readonly name: string
-  /** Null where the contract reverts. */
+  /** Null if the contract reverts. */
   call(call: Call, signal: AbortSignal): Promise<string | null>
-  /** Many calls in one question, where the chain has the contract for it; else one by one. */
+  /** Sends many calls in one request where the chain has the contract for it, otherwise one by one. */
   callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]>
   /** The newest logs of answers, oldest first. */
   answerLogs(aggregator: string, blocks: number, signal: AbortSignal): Promise<AnswerLog[]>
   block(signal: AbortSignal): Promise<{ number: number; timeMs: number; roundTripMs: number }>
 }
 
-/** Written in lower case or with a checksum in its letters. */
+/** Addresses may be in lower case or carry a checksum in the case of their letters. */
 const isSameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
 export function createProvider(name: string, asker: RestAccess): Provider {
@@ -64,7 +64,7 @@ export function createProvider(name: string, asker: RestAccess): Provider {
     const { value, answer } = await requestTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
     const { result, error, id } = value
     const origin = `${name} ${method}`
-    // Of another question, such as that for another feed: a cache or a proxy has mixed them up.
+    // This answers another request, such as one for another feed: a cache or a proxy has mixed them up.
     if (id !== body.id && !(error !== undefined && id == null))
       throw misfit('the answer to another id', origin, answer, asker.deadLetters)
     if (error !== undefined) throw new RpcError(error.message, error.code)
@@ -92,7 +92,7 @@ export function createProvider(name: string, asker: RestAccess): Provider {
       const { text, answer } = await askCall(asked, signal)
       const answers = text === null ? undefined : decodeMulticall(text)
       if (answers?.length === calls.length) return answers
-      // Without the contract they are asked one by one from now on; after a wrong answer only this time.
+      // Without the contract, calls are sent one by one from now on; after a wrong answer, only this time.
       if (text === null) hasMulticall = false
       else if (answer !== undefined)
         misfit('not the answers to these calls', `${name} eth_call`, answer, asker.deadLetters)
@@ -108,7 +108,7 @@ export function createProvider(name: string, asker: RestAccess): Provider {
     return { number: Number(result.number), timeMs: Number(result.timestamp) * 1_000, roundTripMs }
   }
 
-  /** Nodes allow ranges of different length; a range that is too long for one is halved. */
+  /** Nodes allow ranges of different lengths; a range that is too long for one is halved. */
   async function logsOf(
     aggregator: string,
     from: number,

@@ -1,4 +1,4 @@
-/** How far the nodes together know that there is no newer round: some of them are behind, and one may lie. */
+/** How far the nodes together know that there is no newer round, while some of them are behind and one may lie. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CALL_BLOCK_TIME, type Call, SELECTORS, word } from './abi.ts'
@@ -14,7 +14,7 @@ interface NodeState {
   readonly price?: number
   /** Seconds after T. */
   readonly block?: number
-  /** It has no contract that knows the time of its block. */
+  /** The node has no contract that returns the time of its block. */
   readonly withoutTime?: boolean
 }
 

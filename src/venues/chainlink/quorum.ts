@@ -1,6 +1,6 @@
 /**
- * What several nodes agree on. A round is accepted when so many of them report the same price and time for it; a
- * node that is behind is asked for the round by its number, and one that lies is outvoted.
+ * What several nodes agree on. A round is accepted when a quorum of them reports the same price and time for it. A node
+ * that is ahead is asked for the round by its number, and one that lies is outvoted.
  */
 import type { DeadLetters } from '../dead-letter.ts'
 import {
@@ -19,20 +19,21 @@ import type { Provider } from './provider.ts'
 export type Quorum = ReturnType<typeof createQuorum>
 
 export interface NewestRound {
-  /** Agreed on and newer than the known one; null where there is none. */
+  /** Agreed on and newer than the known one; null if there is none. */
   readonly round: Round | null
   /**
-   * Until then there is no newer one: so many nodes have blocks up to here and know of none. Undefined where fewer say so.
+   * No newer round exists before this time: a quorum of nodes has blocks up to here and knows of none. Undefined
+   * without a quorum.
    */
   readonly knownToMs: number | undefined
 }
 
-/** What a node reports of one feed. */
+/** What a node reports about one feed. */
 interface Report {
   readonly provider: Provider
-  /** Null where the feed has no round, undefined for an answer that cannot be read. */
+  /** Null if the feed has no round, undefined for an answer that cannot be read. */
   readonly value: Round | null | undefined
-  /** Of the block that the report is of; undefined where the node does not tell. */
+  /** Time of the block that the report is based on; undefined if the node does not report it. */
   readonly blockMs: number | undefined
 }
 
@@ -43,7 +44,7 @@ export function createQuorum(
 ) {
   const needed = Math.max(1, Math.min(wanted, providers.length))
   const disputed: Record<string, number> = {}
-  /** Their contract for many calls does not tell the time of the block, so the block itself is asked for. */
+  /** Nodes whose multicall contract does not return the block time, so that the block itself is requested. */
   const withoutBlockTime = new Set<Provider>()
   let answering = 0
 
@@ -51,7 +52,7 @@ export function createQuorum(
     disputed[name] = (disputed[name] ?? 0) + 1
   }
 
-  /** The answers of those nodes that answered. */
+  /** Returns the answers of the nodes that answered. */
   async function askAll<T>(ask: (provider: Provider) => Promise<T>, signal: AbortSignal) {
     const settled = await Promise.allSettled(providers.map(ask))
     if (signal.aborted) throw signal.reason
@@ -97,7 +98,7 @@ export function createQuorum(
     return null
   }
 
-  /** Nodes that are behind agree on an old round, so it counts how far those are that know of no newer one. */
+  /** Nodes that are behind agree on an old round, so what counts is how far those are that know of no newer one. */
   function knownTo(newest: bigint, reports: readonly Report[]): number | undefined {
     return reports
       .filter(({ value }) => value === null || (value !== undefined && value.roundId <= newest))
@@ -105,17 +106,17 @@ export function createQuorum(
       .sort((a, b) => b - a)[needed - 1]
   }
 
-  /** Undefined where the node does not tell it: its rounds may count, its silence does not. */
+  /** Undefined if the node does not report it: its rounds still count, but not that it knows of no newer one. */
   const blockTime = (provider: Provider, signal: AbortSignal) =>
     provider.block(signal).then(
       ({ timeMs }) => timeMs,
       () => undefined,
     )
 
-  /** What a node answers to all these calls, and how far it is. */
+  /** Sends all calls to a node and finds out how far its blocks reach. */
   async function askNode(provider: Provider, calls: readonly Call[], signal: AbortSignal) {
     const asksBlock = withoutBlockTime.has(provider)
-    // Before the calls: what they tell is at least of this block then.
+    // Requested before the calls, so that their answers are of this block or a later one.
     const askedMs = asksBlock ? await blockTime(provider, signal) : undefined
     const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal)
     const blockMs = decodeBlockTimeMs(values[calls.length] ?? null) ?? askedMs
@@ -126,11 +127,11 @@ export function createQuorum(
 
   return {
     needed,
-    /** Nodes that answered the last question. */
+    /** Number of nodes that answered the last request. */
     get answering() {
       return answering
     },
-    /** Per feed. */
+    /** One result per feed. */
     async newest(
       feeds: readonly { proxy: string; after: bigint }[],
       signal: AbortSignal,
@@ -148,7 +149,7 @@ export function createQuorum(
         }),
       )
     },
-    /** The rounds of these numbers: null where the chain has none, undefined where the nodes do not agree. */
+    /** The rounds with these ids: null if the chain has none, undefined if the nodes disagree. */
     async rounds(
       proxy: string,
       ids: readonly bigint[],
@@ -179,7 +180,7 @@ export function createQuorum(
         return agreed ?? (reported.length === 0 && none >= needed ? null : undefined)
       })
     },
-    /** One call that this many nodes must answer alike; undefined without agreement. */
+    /** One call that a quorum of nodes must answer alike; undefined without agreement. */
     async call(call: Call, signal: AbortSignal): Promise<string | null | undefined> {
       const answers = await askAll((provider) => provider.call(call, signal), signal)
       const agreed = answers.find(
@@ -187,7 +188,7 @@ export function createQuorum(
       )
       return agreed?.value
     },
-    /** One call, and the answers of all nodes that answer. */
+    /** One call, with the answers of all nodes that answered. */
     async each(call: Call, signal: AbortSignal): Promise<(string | null)[]> {
       const answers = await askAll((provider) => provider.call(call, signal), signal)
       return answers.map(({ value }) => value)

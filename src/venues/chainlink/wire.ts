@@ -1,4 +1,4 @@
-/** JSON-RPC as Ethereum nodes speak it. */
+/** JSON-RPC messages of Ethereum nodes. */
 import Type from 'typebox'
 import { wireType } from '../adapter/wire-type.ts'
 
@@ -11,7 +11,7 @@ const replySchema = Type.Object({
 })
 export const RpcReply = wireType(replySchema)
 
-/** A number that is exact, and that a loop over blocks can count with. */
+/** A number small enough to be exact and to be counted to in a loop over blocks. */
 const Quantity = Type.String({ pattern: '^0x[0-9a-fA-F]{1,12}$' })
 
 export const Hex = wireType(Type.String({ pattern: '^0x[0-9a-fA-F]*$' }))

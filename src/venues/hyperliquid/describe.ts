@@ -1,4 +1,4 @@
-/** Hyperliquid perpetuals: topics, limits and hosts. Sources: its documentation and wire profiles of 2026. */
+/** Hyperliquid perpetuals: topics, limits and hosts. Source: the venue's documentation and wire profiles of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
@@ -8,14 +8,14 @@ const CANDLE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
 export const hyperliquidDescription: VenueDescription = {
   name: 'hyperliquid',
   source: 'perpdex',
-  // Case matters: a coin it does not know closes the whole socket without a message.
+  // Case matters: an unknown coin closes the whole socket without a message.
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
     trades: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
     candles: { via: 'stream', intervals: ['1m'], maxSilenceMs: 2 * MINUTE_MS },
     // 20 levels about every 5.4 s, changed or not.
     book: { via: 'stream', maxSilenceMs: 20_000 },
-    // About once a second whether or not anything changed.
+    // About once a second, whether or not anything changed.
     open_interest: { via: 'stream', maxSilenceMs: 10_000 },
     funding: { via: 'poll', everyMs: 2 * MINUTE_MS, maxSilenceMs: 10 * MINUTE_MS },
   },

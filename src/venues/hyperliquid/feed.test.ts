@@ -26,7 +26,7 @@ const trade = (tid: number, time = FIRST_MS + tid) => ({
 })
 const trades = (ids: number[]) => JSON.stringify({ channel: 'trades', data: ids.map((id) => trade(id)) })
 
-/** Acknowledges as the venue does: with its defaults filled in. */
+/** Acknowledges as the venue does, with its defaults filled in. */
 function acknowledge(visit: Visit, text: string): void {
   const { method, subscription } = JSON.parse(text)
   if (method === 'ping') {
@@ -41,7 +41,7 @@ function acknowledge(visit: Visit, text: string): void {
     JSON.stringify({ channel: 'subscriptionResponse', data: { method, subscription: filled } }),
   )
   if (subscription.type === 'trades') {
-    // The replay of about thirty old trades, unmarked, on every subscribe.
+    // On every subscription the venue replays about thirty old trades without marking them.
     visit.socket.send(trades(Array.from({ length: 30 }, (_, index) => lastTid - 29 + index)))
   }
 }
@@ -69,7 +69,7 @@ test('the replay on subscribe closes a short gap and repeats nothing', async () 
   await until('30 trades', () => tids().length === 30)
   venue.broadcast(trades([101, 102]))
   await until('32 trades', () => tids().length === 32)
-  // While the socket is down, three trades happen; the replay after the reconnect holds them.
+  // Three trades happen while the socket is down; the replay after the reconnect contains them.
   lastTid = 105
   venue.visits[0]?.socket.terminate()
   await until('35 trades', () => tids().length === 35)

@@ -1,4 +1,4 @@
-/** Subscriptions of Hyperliquid's socket, and the reading of its frames. */
+/** Subscriptions of Hyperliquid's socket, and the reader of its frames. */
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { SymbolMap } from '../adapter/symbol-map.ts'
@@ -48,7 +48,7 @@ function greetingOf(channels: readonly Channel[], symbols: SymbolMap): string[] 
   })
 }
 
-/** Kinds we know and did not ask for. */
+/** Known kinds that were not requested. */
 const NOT_RECORDED_CHANNELS = new Set([
   'activeSpotAssetCtx',
   'allDexsAssetCtxs',
@@ -94,7 +94,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
       : refused('unknown_kind')
   }
 
-  /** One bad trade does not spoil the others of its frame. */
+  /** One bad trade does not invalidate the others of its frame. */
   function readTrades(value: unknown, receivedMs: number): FrameOutcome {
     if (!Array.isArray(value)) return refused('wrong_shape')
     const good = value.filter((trade) => Trade.is(trade))
@@ -135,7 +135,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
   return {
     read,
     accepts: true,
-    // The venue closes a socket that it has sent nothing to for a minute.
+    // The venue closes a socket on which it has sent nothing for a minute.
     heartbeat: { everyMs: 30_000, frame: '{"method":"ping"}', answerWithinMs: 10_000 },
     greetingPaceMs: 0,
   }

@@ -33,7 +33,7 @@ const ANSWER_FILES = [
   'sdk-meta.json',
 ]
 
-/** The frames that become no observation, and why. */
+/** Frames that do not become an observation, and why. */
 const LISTED: Listed[] = [
   {
     holds: '"method":"subscribe","subscription":{"type":"l2Book"',
@@ -128,7 +128,7 @@ test('every recorded answer becomes observations, or is listed with the reason',
     'l2Book_btc_top5_2026-09-25',
     'metaAndAssetCtxs_btc_ctx_2026-09-27',
     'meta_first_six_2026-09-25',
-    // Its next time is the hour just settled: never used.
+    // Never used, because its next funding time is the hour that was just settled.
     'predictedFundings_btc_entry_2026-09-27',
   ])
   assert.ok(WIRE.Meta.is(answers['meta_first_six_2026-09-25']))

@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const NOW = Date.parse('2026-03-14T12:00:20Z')
 const OLDEST_CANDLE = Math.floor(NOW / MINUTE) * MINUTE - 4_999 * MINUTE
-/** The venue leaves out quiet minutes, at first. */
+/** Minutes without a trade, which the venue leaves out at first. */
 const isQuiet = (open: number) =>
   open === Date.parse('2026-03-14T11:58:00Z') || open === Date.parse('2026-03-14T11:59:00Z')
 

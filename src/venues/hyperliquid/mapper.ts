@@ -1,4 +1,4 @@
-/** Hyperliquid's wire types → observations. */
+/** Maps Hyperliquid's wire types to observations. */
 import { decimal, decimalText, multiply } from '../../core/decimal.ts'
 import type { CandleInterval } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -23,7 +23,7 @@ export interface About {
   readonly receivedMs: number
 }
 
-/** Funding was settled every eight hours in the first weeks of the venue. */
+/** In the first weeks of the venue, funding was settled every eight hours. */
 const fundingHours = dated(8, { from: '2023-06-08T00:00:00Z', use: 1 })
 
 export function mapTrade(wire: TradeWire, about: About): TradeObservation {
@@ -57,7 +57,9 @@ export function mapBook(wire: BookWire, about: About): ExchangeBookObservation {
   }
 }
 
-/** The venue does not mark a candle as closed: a REST row is, once the venue's clock has passed its end. */
+/**
+ * The venue does not mark a candle as closed; a REST row counts as closed once the venue's clock has passed its end.
+ */
 export function mapCandle(
   wire: CandleWire,
   interval: CandleInterval,
@@ -85,7 +87,7 @@ export function mapCandle(
   }
 }
 
-/** A context has no time of its own, only the time it was received. */
+/** A context carries no time, so it gets the receive time. */
 export function mapOpenInterest(wire: ContextWire, about: About): OpenInterestObservation {
   const { openInterest, markPx } = wire.ctx
   return {

@@ -3,9 +3,9 @@ import { CANDLES_ONLY, candlesStep, type ExchangePlan, MONTH_MS } from '../plan.
 const DAY_MS = 86_400_000
 
 /**
- * Its budget is small: what callers request most comes first, in as few requests as its limits allow, so that the
+ * The venue's budget is small, so what callers request most comes first, in as few requests as its limits allow; the
  * first backfill takes two windows of the budget. Beyond a month the longer candles are built from hourly ones, which
- * the venue retains four times as long as those of fifteen minutes.
+ * the venue keeps four times as long as those of fifteen minutes.
  */
 export const hyperliquidPlan: ExchangePlan = {
   ...CANDLES_ONLY,

@@ -1,4 +1,4 @@
-/** Hyperliquid's wire types. Extra keys are allowed: they come and go. */
+/** Hyperliquid's wire types. Extra keys are allowed, because they come and go. */
 import Type, { type Static } from 'typebox'
 import { DecimalText, Id, Millis, wireType } from '../adapter/wire-type.ts'
 
@@ -62,7 +62,7 @@ const FundingRowSchema = Type.Object({
 export type FundingRowWire = Static<typeof FundingRowSchema>
 export const FundingRows = wireType(Type.Array(FundingRowSchema))
 
-/** The venue fills in its defaults, so it is matched by the parts we sent. */
+/** The venue adds its defaults to the subscription, so it is matched by the parts that we sent. */
 const SubscriptionSchema = Type.Object({
   method: Type.Union([Type.Literal('subscribe'), Type.Literal('unsubscribe')]),
   subscription: Type.Object({

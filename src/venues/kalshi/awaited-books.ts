@@ -1,16 +1,18 @@
-/** Books that were requested or lost and have not come yet: when each is requested again, and when given up. */
+/**
+ * Books that were requested or lost and have not arrived yet: when each is requested again, and when it is given up.
+ */
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 
 export function createAwaitedBooks() {
   const awaited = new Map<string, { sinceMs: number; nextMs: number }>()
-  /** Kept when it came: a book that is lost again and again is not asked for as often. */
+  /** Kept after the book arrived, so that a book that is lost repeatedly is not requested too often. */
   const askedMs = new Map<string, number>()
   return {
-    /** It comes with the subscription. */
+    /** The book will arrive with the subscription. */
     expect(ticker: string, nowMs: number) {
       if (!awaited.has(ticker)) awaited.set(ticker, { sinceMs: nowMs, nextMs: nowMs + TIMES.askAgainMs })
     },
-    /** It is needed: at once, or a little later where it was asked for just now. */
+    /** The book is needed: it is requested at once, or `askSoonMs` after its last request. */
     need(ticker: string, nowMs: number) {
       const soonMs = Math.max(nowMs, (askedMs.get(ticker) ?? Number.NEGATIVE_INFINITY) + TIMES.askSoonMs)
       const known = awaited.get(ticker)
@@ -26,7 +28,7 @@ export function createAwaitedBooks() {
       awaited.clear()
       askedMs.clear()
     },
-    /** Those to be asked for now; they count as asked for. */
+    /** Returns the books to request now and counts them as requested. */
     takeDue(nowMs: number): string[] {
       const due = [...awaited].filter(([, { nextMs }]) => nextMs <= nowMs)
       for (const [ticker, each] of due) {
@@ -35,10 +37,10 @@ export function createAwaitedBooks() {
       }
       return due.map(([ticker]) => ticker)
     },
-    /** Those that have not come for too long. */
+    /** The books that have not arrived for too long. */
     hopeless: (nowMs: number, patienceMs: number): string[] =>
       [...awaited].filter(([, { sinceMs }]) => nowMs - sinceMs > patienceMs).map(([ticker]) => ticker),
-    /** Time in which nothing could be read does not count. */
+    /** Time during which nothing could be read does not count. */
     forgive(ms: number) {
       for (const each of awaited.values()) {
         each.sinceMs += ms

@@ -1,24 +1,24 @@
 /**
- * Sequence numbers of order books and trades, and what happens when one is lost. The venue numbers the frames of a
- * subscription (sid) 1, 2, 3 and so on, over all of its contracts.
+ * Sequence numbers of order books and trades, and what follows from a missing one. The venue numbers the frames of a
+ * subscription (sid) 1, 2, 3 and so on, across all of its contracts.
  *
  *   next number ──▶ next
  *   a number is missing ──▶ gap: every book of the sid is lost and requested again
- *                            ╰── the second gap within a minute ──▶ the socket is dropped
- *                            of trades: the time since the last one is lost, and requested
- *                            ╰── the third gap within ten minutes ──▶ the socket is dropped
- *                                ╰── of the next socket too ──▶ its numbers of trades are not believed any more
- *   the same or a lower number ──▶ old: the frame was seen before, or it belongs to a gap that was found already; a trade is read all the same
+ *                            ╰── second gap within a minute ──▶ the socket is dropped
+ *                            in trades: the time since the last trade is lost, and requested
+ *                            ╰── third gap within ten minutes ──▶ the socket is dropped
+ *                                ╰── on the next socket too ──▶ its trade numbers are no longer believed
+ *   the same or a lower number ──▶ old: seen before, or part of a gap already found; a trade is read all the same
  *   a number far ahead, or more subscriptions than we make ──▶ implausible: the socket is dropped
  *
- * The numbers begin again with every socket.
+ * Numbering starts again with every socket.
  */
 import { MAX_SEQUENCE_STEP } from '../plausible-bounds.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 
 export type Continuity = 'first' | 'next' | 'gap' | 'old' | 'implausible'
 
-/** Subscriptions of one socket, and those that the venue made of them. */
+/** Upper bound of the sids on one socket, including those that the venue creates itself. */
 const MAX_SUBSCRIPTIONS = 10_000
 
 export function continuityOf(last: number | undefined, seq: number): Continuity {
@@ -32,7 +32,7 @@ export function afterGap(previousGapMs: number, nowMs: number): 'request books' 
   return nowMs - previousGapMs < TIMES.secondGapMs ? 'drop socket' : 'request books'
 }
 
-/** Every frame that carries a number passes here, replies included. */
+/** Must be called for every numbered frame, including replies. */
 export type BookSequence = (sid: number, seq: number) => Continuity
 
 export function createBookSequence(): BookSequence {

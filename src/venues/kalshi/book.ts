@@ -3,7 +3,8 @@
  *
  *   empty ──snapshot──▶ live ──gap, negative size, crossed, too deep, lost socket──▶ stale ──snapshot──▶ live
  *
- * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
+ * The venue has only bids, for yes and for no; a bid for no is kept as an ask for yes at 1 − p. Deltas are signed
+ * changes.
  */
 
 import { microOf, orderPriceOf, orderSizeOf } from '../../core/micro.ts'
@@ -26,13 +27,13 @@ type WireLevels = readonly (readonly [string, string])[] | null | undefined
 export type ContractBook = ReturnType<typeof createContractBook>
 
 export interface RightUntil {
-  /** That it did not change until then is known from elsewhere. */
+  /** The book is known from elsewhere to be unchanged until this time. */
   readonly provenMs?: number
-  /** It was wrong from then on, though changes came since. */
+  /** The book was wrong from this time on, although changes have arrived since. */
   readonly sinceMs?: number
 }
 
-/** `useYesPrice`: the stream sends no bids at the price of yes. REST never does. */
+/** `useYesPrice`: the stream quotes bids for no at the price of yes. REST never does. */
 export function createContractBook({ useYesPrice = false } = {}) {
   const book = new OrderBook()
   let isLive = false
@@ -58,7 +59,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
     get isLive() {
       return isLive
     },
-    /** Undefined for levels that are no numbers. */
+    /** Undefined if a level is not a number. */
     replace(
       sides: { yes: WireLevels; no: WireLevels },
       via: 'stream' | 'poll',
@@ -82,7 +83,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
         leg: legOf(about.instrument),
       }
     },
-    /** Null while the book is not live: the change is dropped. Undefined for what is no number. */
+    /** Null while the book is not live, in which case the change is dropped. Undefined if a value is not a number. */
     change(
       delta: { side: 'yes' | 'no'; price: string; delta: string },
       timeMs: number,
@@ -114,7 +115,7 @@ export function createContractBook({ useYesPrice = false } = {}) {
         leg,
       }
     },
-    /** Null when there was nothing to lose. */
+    /** Null if the book was not live. */
     lose: (reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null =>
       isLive ? lost(reason, about, right) : null,
     hasTop: ({ bid, ask }: Top) => book.best('bids') === bid && book.best('asks') === ask,

@@ -1,4 +1,4 @@
-/** The books of one symbol's contracts: which are live, which are awaited, which are set aside. */
+/** The order books of one symbol's contracts: which are live, which are awaited, which are set aside. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { BookLostReason, DataObservation } from '../observation.ts'
 import { createAwaitedBooks } from './awaited-books.ts'
@@ -49,7 +49,7 @@ export function createContractBooks(options: {
     get followed(): ReadonlySet<string> {
       return followed
     },
-    /** Those that are not left out for now. */
+    /** The followed contracts that are not set aside. */
     wanted: (nowMs: number): ReadonlySet<string> =>
       asideUntilMs.size === 0 ? followed : new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
     isWanted,
@@ -75,12 +75,12 @@ export function createContractBooks(options: {
       books.set(ticker, book)
       return book
     },
-    /** The present socket will send the books of these; those that are not live are awaited. */
+    /** The current socket will send the books of these contracts; those that are not live are awaited. */
     expect(tickers: Iterable<string>, nowMs: number) {
       for (const ticker of tickers) if (books.get(ticker)?.isLive !== true) awaited.expect(ticker, nowMs)
     },
     lose,
-    /** Asks for these again, each not too often. */
+    /** Requests these books again, each of them not too often. */
     ask(tickers: Iterable<string>, nowMs: number) {
       for (const ticker of tickers) awaited.need(ticker, nowMs)
       askDue(nowMs)
@@ -90,7 +90,7 @@ export function createContractBooks(options: {
       tops.forget(ticker)
       awaited.came(ticker)
     },
-    /** The venue does not have it, or does not send it: left out for a while. */
+    /** The venue does not know these contracts or does not send their books, so they are left out for a while. */
     setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[] {
       const known = tickers.filter((ticker) => followed.has(ticker))
       for (const ticker of known) {
@@ -99,22 +99,22 @@ export function createContractBooks(options: {
       }
       return lose(known, 'ended', nowMs, right)
     },
-    /** The books that have not come for too long; whether not one has. */
+    /** The books that have not arrived for too long; `isAll` if no book is live either. */
     hopeless(nowMs: number, patienceMs: number): { tickers: string[]; isAll: boolean } {
       const tickers = awaited.hopeless(nowMs, patienceMs)
       return { tickers, isAll: tickers.length > 0 && ![...books.values()].some((book) => book.isLive) }
     },
-    /** The book has changed: it may have the reported top again. */
+    /** The book has changed and may now have the reported top. */
     changed(ticker: string, nowMs: number) {
       const top = tops.lastOf(ticker)
       if (top !== undefined && books.get(ticker)?.hasTop(top) === true) tops.agreed(ticker, nowMs)
     },
-    /** The figures report a top: since when it differs from that of the book, once that has lasted. */
+    /** The figures reported a top. Returns since when the book's top differs, once that has lasted too long. */
     reportedTop(ticker: string, top: Top, nowMs: number): number | undefined {
       const book = books.get(ticker)
       return book?.isLive === true ? tops.reported(ticker, top, book.hasTop(top), nowMs) : undefined
     },
-    /** Waits end with the socket. */
+    /** All waits end with the socket. */
     clearWaits: () => awaited.clear(),
     forgive: awaited.forgive,
     get lost() {

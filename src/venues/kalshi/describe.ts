@@ -1,4 +1,4 @@
-/** Kalshi's crypto contracts: topics, limits and hosts. Sources: its documentation of 2026. */
+/** Kalshi's crypto contracts: topics, limits and hosts. Source: the venue's documentation of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
@@ -9,7 +9,7 @@ export const kalshiDescription: VenueDescription = {
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
     markets: { via: 'poll', everyMs: 30_000, maxSilenceMs: 2 * MINUTE_MS },
-    // A contract without trades is silent; some contract of a symbol always moves.
+    // A single contract may be silent, but some contract of a symbol always moves.
     book: { via: 'stream', maxSilenceMs: MINUTE_MS },
     trades: { via: 'stream', maxSilenceMs: null },
     market_ticker: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
@@ -25,7 +25,7 @@ export const kalshiDescription: VenueDescription = {
     market_ticker: 'past figures are in the candles',
     open_interest: 'past open interest is in the candles',
   },
-  // 200 tokens a second, 10 for an ordinary request.
+  // 200 tokens a second; an ordinary request costs 10.
   budgets: { tokens: { limit: 200, windowMs: 1_000 } },
   hosts: {
     rest: 'https://external-api.kalshi.com',
@@ -36,7 +36,9 @@ export const kalshiDescription: VenueDescription = {
 
 const POLLED = { via: 'poll', everyMs: 30_000 } as const
 
-/** Without an API key there is no stream: figures come with the list of contracts, trades are requested after it. */
+/**
+ * Without an API key there is no stream: figures come with the list of contracts, and trades are requested after it.
+ */
 export const keylessDescription: VenueDescription = {
   ...kalshiDescription,
   live: {
@@ -50,55 +52,58 @@ export const keylessDescription: VenueDescription = {
 export const REST_PREFIX = '/trade-api/v2'
 export const KALSHI_STREAM_PATH = '/trade-api/ws/v2'
 
-/** What one ordinary request costs. */
+/** Cost of one ordinary request. */
 export const QUESTION_TOKENS = 10
 
 export const KALSHI_TIMES = {
   catalogueEveryMs: 30_000,
-  /** A contract is followed from so long before it opens until so long after it closes. */
+  /** How long before it opens and after it closes a contract is followed. */
   followBeforeOpenMs: 15 * MINUTE_MS,
   followAfterCloseMs: MINUTE_MS,
   resolveAfterMs: 5_000,
   resolveEveryMs: 10_000,
-  /** After so long unresolved it is asked about less often, and in the end no more. */
+  /** A contract that stays unresolved for this long is queried less often, and after `resolveForMs` no longer. */
   resolvePatienceMs: 10 * MINUTE_MS,
   resolveSlowlyMs: MINUTE_MS,
   resolveForMs: 24 * 60 * MINUTE_MS,
   sweepAfterCloseMs: MINUTE_MS,
   /**
-   * Contracts whose volume has changed are swept so often, with at most so many questions a second; a sweep begins
-   * so long before the end of the last one.
+   * How often contracts whose volume has changed are swept, how far a sweep reaches back before the end of the last
+   * one, and the most requests per second.
    */
   roundEveryMs: 4 * MINUTE_MS,
   roundOverlapMs: 10 * MINUTE_MS,
   roundPerSecond: 6,
-  /** Two sequence gaps within this time cost the socket. */
+  /** Two sequence gaps within this time drop the socket. */
   secondGapMs: MINUTE_MS,
   /**
-   * A book that was lost just after it was asked for, a book or a reply that does not come: asked for again so much
-   * later; given up after so long.
+   * A book that is lost soon after its last request is requested again `askSoonMs` after that request. A book or a
+   * reply that does not arrive is requested again after `askAgainMs`, and given up after `hopelessMs`.
    */
   askSoonMs: 2_000,
   askAgainMs: 10_000,
   hopelessMs: 30_000,
-  /** A socket that was given up for that is followed by one with twice the patience, so often at most. */
+  /** After a socket was given up for this reason, the next one gets twice the patience, at most this many times. */
   patienceDoublings: 3,
-  /** While the venue leaves a question unanswered for so long it is slow, not silent: no wait counts, up to this. */
+  /**
+   * While a REST request has been unanswered for longer than `slowAnswerMs`, the venue is slow rather than silent, and
+   * waiting time does not count, for up to `maxSlownessMs`.
+   */
   slowAnswerMs: 2_000,
   maxSlownessMs: 3 * MINUTE_MS,
-  /** A contract that the venue does not know yet, or whose book does not come, is left out for so long. */
+  /** How long a contract is left out that the venue does not know yet, or whose book does not arrive. */
   setAsideMs: MINUTE_MS,
-  /** A change that arrives so much later than others: the book was wrong meanwhile. */
+  /** A change that arrives this much later than others means that the book was wrong in the meantime. */
   lateMs: 10_000,
-  /** Figures that report another top than the book so often, for so long, prove it wrong. */
+  /** A book is wrong if the figures report another top at least this many times over this long. */
   topDiffersMs: 30_000,
   topReports: 5,
-  /** A socket without even a ping: the venue sends one every 10 s. */
+  /** A socket without any traffic for this long is dead, because the venue sends a ping every 10 s. */
   trafficSilenceMs: 25_000,
   /**
-   * Without credentials there is no socket, and books are asked for instead: the quarter-hour contracts at this
-   * step, all others in turn with at most so many questions a second (about one round a minute). A book that was not
-   * answered for so long is lost: its round takes longer, or answers do not come.
+   * Without a socket, books are polled: those of quarter-hour contracts every `pollQuickMs`, all others in turn with at
+   * most `pollOthersPerSecond` requests a second (about one round a minute). A book without an answer for
+   * `quickHoldsMs` or `slowHoldsMs` is lost, because its round takes too long or requests fail.
    */
   pollQuickMs: 5_000,
   quickHoldsMs: 15_000,
@@ -109,5 +114,5 @@ export const KALSHI_TIMES = {
 
 /** The venue refuses longer lists in one subscription. */
 export const TICKERS_PER_SUBSCRIPTION = 200
-/** Contracts followed per symbol at most, those that close first before the others. */
+/** The most contracts followed per symbol, preferring those that close first. */
 export const TICKERS_PER_SYMBOL = 1_000

@@ -39,7 +39,7 @@ function feedOf(tickers: readonly string[]): { feed: ContractFeed; sent: string[
 
 const errorOf = (frame: string | undefined): object => JSON.parse(frame ?? '{}').msg
 
-/** Replays frames on a fresh socket whose first subscription is the recording's. */
+/** Replays frames on a fresh socket whose first subscription is that of the recording. */
 function replay(frames: readonly string[], tickers: readonly string[] = TICKERS) {
   const { feed, sent, cuts } = feedOf(tickers)
   const protocol = feed.openReader()
@@ -51,7 +51,7 @@ function replay(frames: readonly string[], tickers: readonly string[] = TICKERS)
   return { feed, sent, cuts, outcomes, observations }
 }
 
-/** The books as a reader of the observations has them. */
+/** The books as a consumer of the observations has them. */
 function booksOf(observations: readonly DataObservation[]) {
   const books = new Map<string, OrderBook>()
   for (const each of observations) {
@@ -79,7 +79,7 @@ const READ = [
   'series_candlesticks_response.json',
   'trades_list_response.json',
 ]
-/** Answers to questions that are never asked, and why not. */
+/** Answers to requests that are never sent, and why not. */
 const UNREAD: Record<string, string> = {
   'event_metadata_response.json': 'pictures and colours of the web page',
   'events_list_response.json': 'contracts are listed by series and name their event themselves',
@@ -120,7 +120,7 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
   const refused = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'refused' ? [{ reason: outcome.reason, ...errorOf(realFrames()[index]) }] : [],
   )
-  // All are the venue's own complaint about a channel, kept as dead letters; the channels beside it stay subscribed.
+  // All of them are the venue's errors about one channel, kept as dead letters; the other channels stay subscribed.
   assert.deepEqual(refused, Array(3).fill({ reason: 'venue_error', code: 8, msg: 'Unknown channel name' }))
   assert.deepEqual(feed.tend(20_000), [])
   assert.deepEqual([sent, cuts], [[], []], 'and nothing is asked again because of it')
@@ -317,7 +317,7 @@ test('every documented frame of the venue is read or known, none is malformed', 
   for (const { message, payload } of frames) {
     const outcome = feed.openReader().read(JSON.stringify(payload), 1)
     const reason = outcome.kind === 'refused' ? outcome.reason : 'fine'
-    // The examples of errors are the venue's own complaints; all else must be understood.
+    // The error examples are errors of the venue; everything else must be understood.
     const expected =
       message === 'errorResponse' && !JSON.stringify(payload).includes('"code":6') ? 'venue_error' : 'fine'
     assert.equal(reason, expected, JSON.stringify(payload))
@@ -341,7 +341,7 @@ test('the documented examples beside the frames are commands, of which ours have
     )
   const { feed } = feedOf(TICKERS)
   const own = feed.greeting(1).map((frame) => JSON.parse(frame))
-  // The option that is going to disappear is in the text of the documentation, not in its examples.
+  // The option that is going to disappear is in the text of the documentation but not in its examples.
   for (const { cmd, params } of own)
     for (const key of Object.keys(params).filter((each) => each !== 'use_yes_price'))
       assert.ok(keysOf(cmd).has(key), `${cmd} ${key}`)
@@ -368,7 +368,7 @@ test('candles without trades have no price but quotes and the price before; whol
   assert.deepEqual([candles.length, quiet.length], [90, withoutPrice.length])
   assert.equal(quiet.length, 22)
   assert.deepEqual([quiet[0]?.previous, quiet[0]?.yesBid, quiet[0]?.yesAsk], ['0.1100', '0.0800', '0.1100'])
-  // These answers have volumes in whole contracts only, which is not what is read any more.
+  // These answers have volumes in whole contracts only, which are no longer read.
   assert.ok(candles.every((candle) => candle.volume === '0' && candle.openInterest === null))
   const [mid] = buildContractCandles({ interval: '1d', finer: quiet.slice(0, 1) })
   assert.deepEqual([mid?.close, mid?.basis], ['0.095', 'mid'])
@@ -396,7 +396,7 @@ test('candles of several contracts and of an event have the same rows as those o
   const ofEvent = event.market_candlesticks.flatMap(map)
   assert.deepEqual([one.length, several.length, ofEvent.length], [90, 90, 90])
   const byTime = new Map(one.map((candle) => [candle.openTimeMs, candle]))
-  // Recorded at different times: the last candle of each was still growing.
+  // They were recorded at different times, so the last candle of each was still growing.
   const closed = (candles: typeof one) =>
     candles.slice(0, -3).filter((candle) => byTime.has(candle.openTimeMs))
   for (const candles of [closed(several), closed(ofEvent)]) {

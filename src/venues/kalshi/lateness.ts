@@ -1,6 +1,6 @@
 /**
- * How much later than usual a change arrives. The venue's clock is not ours, so a delay is compared with the shortest
- * one of the last minute or two.
+ * Measures how much later than usual a change arrives. The venue's clock differs from ours, so a delay is compared with
+ * the shortest delay of the last one to two minutes.
  */
 export type Lateness = ReturnType<typeof createLateness>
 
@@ -11,7 +11,7 @@ export function createLateness() {
   let before = Number.POSITIVE_INFINITY
   let shortest = Number.POSITIVE_INFINITY
   return {
-    /** Beyond the shortest delay of late. */
+    /** Milliseconds beyond the shortest recent delay. */
     of(timeMs: number, receivedMs: number) {
       const delayMs = receivedMs - timeMs
       if (receivedMs - fromMs > WINDOW_MS) {

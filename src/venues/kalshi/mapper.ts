@@ -1,4 +1,4 @@
-/** Kalshi's messages in the service's words. Prices are those of yes. */
+/** Maps Kalshi's messages to observations. Prices are those of yes. */
 import type { CandleInterval } from '../../core/interval.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { MICRO, orderPriceOf } from '../../core/micro.ts'
@@ -28,7 +28,7 @@ export function aboutOf(symbol: AssetSymbol, ticker: string, receivedMs: number)
   return { source: 'predmkt_b', symbol, instrument: ticker, receivedMs }
 }
 
-/** One book per contract, expressed as that of yes. */
+/** A contract has one order book, expressed as that of yes. */
 export function legOf(ticker: string): MarketLeg {
   return { marketId: ticker, tokenId: null, outcome: 'yes' }
 }
@@ -40,7 +40,10 @@ export function venueTimeOf({ ts_ms: ms, ts }: { ts_ms?: unknown; ts?: unknown }
   return typeof ts === 'string' ? parseTime(ts) : undefined
 }
 
-/** The same for what changes from instant to instant: within a whole second, the instant at which we received it. */
+/**
+ * Like `venueTimeOf`, for data that changes within a second: if the venue sends only whole seconds, the receive time is
+ * used as far as it lies in that second.
+ */
 export function venueInstantOf(
   msg: { ts_ms?: unknown; ts?: unknown },
   receivedMs: number,
@@ -56,7 +59,7 @@ function takerSide(wire: TradeFieldsWire): TakerSide | undefined {
   return outcome == null ? undefined : outcome === 'yes' ? 'buy' : 'sell'
 }
 
-/** Undefined where the venue does not name the taker. */
+/** Undefined if the venue does not name the taker's side. */
 export function mapTrade(wire: TradeFieldsWire, timeMs: number, about: About): TradeObservation | undefined {
   const side = takerSide(wire)
   if (side === undefined) return undefined
@@ -80,7 +83,7 @@ export function mapRestTrade(wire: RestTradeWire, about: About): TradeObservatio
   return trade === undefined ? undefined : { ...trade, isSwept: true }
 }
 
-/** `0` and the empty text both mean that there was never a trade. */
+/** `0` and the empty string both mean that there has been no trade. */
 function priceOrNull(text: string | null | undefined): string | null {
   if (text === null || text === undefined || text === '') return null
   return Number(text) === 0 ? null : text
@@ -102,7 +105,7 @@ export function mapTicker(
   }
 }
 
-/** A contract pays one dollar at most, so open contracts are open dollars. */
+/** A contract pays at most one dollar, so the number of open contracts is also their value in dollars. */
 export function mapOpenInterest(openInterest: string, timeMs: number, about: About): OpenInterestObservation {
   return {
     kind: 'open_interest',
@@ -126,7 +129,7 @@ const STATUSES: ReadonlyMap<string, VenueStatus> = new Map([
   ['settled', 'resolved'],
 ])
 
-/** Undefined for an unknown status, or times that cannot be parsed. */
+/** Undefined for an unknown status or invalid times. */
 export function mapMarket(wire: MarketWire, series: Series): MarketInput | undefined {
   const startTime = parseTime(wire.open_time) ?? Number.NaN
   const endTime = parseTime(wire.close_time) ?? Number.NaN
@@ -149,16 +152,16 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     endTime,
     active: wire.status === 'active',
     status,
-    // A contract may also be settled at a value in between, which neither side has won.
+    // A contract may also settle at a value in between; then neither side has won.
     winner: isResolved && (result === 'yes' || result === 'no') ? result : null,
     resolvedAt: isResolved ? timeOrNull(wire.settlement_ts) : null,
     tokens: [],
     createdAt: timeOrNull(wire.created_time),
     updatedAt: timeOrNull(wire.updated_time),
-    // The venue files series, not markets.
+    // The venue tags series, not markets.
     tags: [],
     strike: wire.floor_strike ?? wire.cap_strike ?? null,
-    // A quarter-hour contract's strike is the mean at its start; of the others it may be anywhere.
+    // The strike of a quarter-hour contract is the mean price at its start; other strikes can be any price.
     referencePriceStart: series.kind === 'quarter_hour' ? (wire.floor_strike ?? null) : null,
     referencePriceEnd: numericOrNull(wire.expiration_value),
     volume: wire.volume_fp ?? null,
@@ -195,7 +198,7 @@ export interface CandleWire {
   readonly yes_ask?: Quotes | null
 }
 
-/** The venue stamps a candle with its end. The names depend on the tier, not on the field. */
+/** The venue stamps a candle with its end. Field names depend on the tier. */
 export function mapCandle(
   wire: CandleWire & Record<string, unknown>,
   tier: 'live' | 'historical',
@@ -223,7 +226,7 @@ export function mapCandle(
   }
 }
 
-/** A no bid at p is a yes ask at 1 − p; undefined for what is no price. */
+/** A bid for no at p is an ask for yes at 1 − p; undefined for text that is not a price. */
 export function yesAskOfNoBid(price: string): number | undefined {
   const micro = orderPriceOf(price)
   return micro === undefined ? undefined : MICRO - micro

@@ -1,4 +1,4 @@
-/** How long a socket may stay without an answer. Giving it up costs a slow venue more than it helps. */
+/** How long a socket may go without an answer. Giving up sockets costs a slow venue more than it helps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KALSHI_TIMES as TIMES } from './describe.ts'

@@ -1,6 +1,6 @@
 import type { PredictionPlan } from '../plan.ts'
 
-/** Hundreds of strikes: their open candles are published less often. */
+/** There are hundreds of strikes, so candles that are still open are published less often. */
 export const kalshiPlan: PredictionPlan = {
   kind: 'markets',
   source: 'predmkt_b',
@@ -9,7 +9,7 @@ export const kalshiPlan: PredictionPlan = {
   hasTokens: false,
   hasOpenInterest: true,
   endless: ['15m'],
-  // A window that should run and is not listed becomes a gap after two minutes.
+  // A window that should be running but is not listed becomes a gap after two minutes.
   booksFinalAfterMs: 150_000,
   publishEveryMs: 10_000,
   tradesBeforeMs: 0,

@@ -1,4 +1,4 @@
-/** Books that are asked for in turn: one whose turn does not come is no book any more. */
+/** Books that are polled in turn: a book whose turn does not come is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -18,7 +18,7 @@ test('a book whose turn does not come is lost a minute after its last answer', a
   const stop = new AbortController()
   const tickers = ['FIRST', 'SECOND']
   const books = new Map(tickers.map((ticker) => [ticker, createContractBook()]))
-  /** From then on the answer to the first contract never comes, so that the second one's turn does not either. */
+  /** From then on the request for the first contract hangs, so that the second contract's turn does not come either. */
   let isHanging = false
   const emitted: { kind: string; instrument: string; sinceMs?: number }[] = []
   const session = {

@@ -1,6 +1,6 @@
 /**
- * Order books by REST, for a symbol without a socket: the quarter-hour contracts every few seconds, all others in
- * turn, about one round a minute.
+ * Polls order books over REST for a symbol without a socket: those of quarter-hour contracts every few seconds, all
+ * others in turn, about one round a minute.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -39,7 +39,7 @@ export async function pollBooks(
   ])
 }
 
-/** A book whose turn comes late is not what the venue has, however many others were answered meanwhile. */
+/** Loses books whose last answer is too old, however many others were answered in the meantime. */
 async function loseOld(
   session: SessionIo,
   feed: ContractFeed,
@@ -59,7 +59,7 @@ async function loseOld(
   }
 }
 
-/** Without `sinceMs` it is lost since its last answer. */
+/** Without `sinceMs`, the book is lost since its last answer. */
 function lose(session: SessionIo, feed: ContractFeed, ticker: string, nowMs: number, sinceMs?: number): void {
   const right = sinceMs === undefined ? {} : { sinceMs }
   const lost = feed.bookOf(ticker).lose('unanswered', aboutOf(feed.symbol, ticker, nowMs), right)

@@ -1,4 +1,4 @@
-/** Signed requests: RSA-PSS over time, method and path, with the salt as long as the digest. */
+/** Signs requests with RSA-PSS over time, method and path; the salt is as long as the digest. */
 import { constants, createPrivateKey, sign } from 'node:crypto'
 import type { Fetch } from '../rest/http.ts'
 import type { VenueNotice } from '../venue.ts'
@@ -15,7 +15,7 @@ function createRequestSigner(credentials: KalshiCredentials, now: () => number) 
   const key = createPrivateKey(credentials.privateKey)
   if (key.asymmetricKeyType !== 'rsa') throw new TypeError('the private key is not an RSA key')
   return {
-    /** `path` from the root of the host, without query. */
+    /** `path` starts at the root of the host and has no query. */
     headers(method: string, path: string): Record<string, string> {
       const timestamp = String(now())
       const signature = sign('sha256', Buffer.from(timestamp + method + path), {
@@ -33,8 +33,8 @@ function createRequestSigner(credentials: KalshiCredentials, now: () => number) 
 }
 
 /**
- * Signs what the venue does not serve without: market data is public, and a key that the venue rejects must not cost
- * what is public.
+ * Signs a request only after the venue refused it unsigned. Market data is public, and a key that the venue rejects
+ * must not prevent access to it.
  */
 export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
   return async (url, init) => {
@@ -49,14 +49,16 @@ export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
 const COST =
   'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
 
-/** While the venue answers the signature with 401. */
+/** Shown while the venue answers the signature with 401. */
 export const REJECTED: VenueNotice = {
   venue: 'kalshi',
   code: 'credentials_rejected',
   line: `kalshi: the venue rejects the key (revoked, or this machine's clock is wrong), so its WebSocket stays closed and is tried again now and then; ${COST}`,
 }
 
-/** A signer where the credentials allow one, else a notice for the operator. The key itself is never logged. */
+/**
+ * Returns a signer if the credentials allow one, otherwise a notice for the operator. The key itself is never logged.
+ */
 export function signerOrNotice(
   credentials: Partial<KalshiCredentials> | undefined,
   now: () => number,

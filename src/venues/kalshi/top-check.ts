@@ -1,6 +1,6 @@
 /**
- * Compares the top of our book with the one in the venue's figures. They come in separate frames, so either may be
- * ahead for a moment; what counts is that they agree now and then.
+ * Compares the top of our order book with the one in the venue's figures. They arrive in separate frames, so either may
+ * be ahead for a moment; it is enough that they agree from time to time.
  *
  *   agree ──figures report another top──▶ differ ──any moment of equality──▶ agree
  *                                         ╰── reported often enough, for long enough ──▶ the book is wrong
@@ -17,7 +17,7 @@ export interface Top {
 export function createTopCheck() {
   const states = new Map<string, { top: Top; agreedMs: number; reports: number }>()
   return {
-    /** The figures reported a top. Since when book and figures differ, once that has lasted; else undefined. */
+    /** The figures reported a top. Returns since when the book differs from it, once that has lasted too long. */
     reported(ticker: string, top: Top, isSame: boolean, nowMs: number): number | undefined {
       const state = states.get(ticker)
       if (state === undefined || isSame) {
@@ -41,7 +41,7 @@ export function createTopCheck() {
   }
 }
 
-/** Undefined where the figures have nothing on a side. "No order" is reported as nothing, 0 or 1. */
+/** Undefined if the figures lack a side. The venue reports a side without orders as null, an empty string, 0 or 1. */
 export function topOf(figures: {
   yes_bid_dollars?: string | null
   yes_ask_dollars?: string | null

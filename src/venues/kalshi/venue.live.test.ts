@@ -2,7 +2,7 @@
 import { proveLive } from '../../../test/venues/live-proof.ts'
 import { createKalshi } from './venue.ts'
 
-// Without credentials: books, trades and figures are requested in rounds of about a minute.
+// Without credentials, books, trades and figures are requested in rounds of about a minute.
 proveLive(createKalshi, {
   listenMs: 180_000,
   history: { topic: 'markets', symbol: 'BTC', atLeast: 4 },

@@ -27,9 +27,9 @@ import { aboutOf } from './mapper.ts'
 import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
 
-/** Credentials are those of an API key; without them there is no stream, and everything is polled. */
+/** The credentials are those of an API key; without them there is no stream and everything is polled. */
 export interface KalshiOptions extends Partial<KalshiCredentials> {
-  /** Whether the stream is to send no bids at the price of yes. */
+  /** Whether the stream should quote bids for no at the price of yes. */
   readonly useYesPrice?: boolean
 }
 

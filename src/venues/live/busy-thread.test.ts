@@ -1,4 +1,4 @@
-/** A thread that is busy reads its sockets late. That is no silence of the venue. */
+/** A busy thread reads its sockets late, which must not count as silence of the venue. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { afterEach, test } from 'node:test'
@@ -19,15 +19,15 @@ const MAX_TRIES = 5
 interface TalkingVenue {
   readonly url: string
   /**
-   * Its longest pause between two words, the one that goes on included: a machine with much to do holds its thread,
-   * too.
+   * The venue's longest pause between two frames, including the current one: a busy machine holds up the venue's thread
+   * as well.
    */
   longestPauseMs(): Promise<number>
 }
 
-/** A venue in a thread of its own, which goes on talking while this one is busy. */
+/** A venue in its own thread, which keeps sending while this one is busy. */
 async function talkingVenue(): Promise<TalkingVenue> {
-  /** The longest pause, and how many words there were. */
+  /** The longest pause, and the number of frames. */
   const told = new Int32Array(new SharedArrayBuffer(8))
   const frames = Array.from({ length: 5_000 }, (_, id) => frameOf(id))
   const worker = new Worker(
@@ -80,7 +80,7 @@ test(`a line stays up however long this thread is held by other work (seed ${SEE
   }
 })
 
-/** What a feed reports of a venue that talks while this thread is held again and again. */
+/** What a feed reports about a venue that keeps sending while this thread is held up repeatedly. */
 async function heldLine(random: ReturnType<typeof seeded>) {
   const limits = {
     ...QUICK,
@@ -91,7 +91,7 @@ async function heldLine(random: ReturnType<typeof seeded>) {
   const feed = listen(venue.url, { limits, silenceOf: () => SILENCE_MS })
   await feed.until(() => feed.ids().length > 0)
   for (let times = 0; times < 4; times++) {
-    // After other work of the same turn come the timers, and only then the sockets.
+    // After other work in the same turn, timers run first and sockets are read only then.
     if (random.below(4) > 0) await new Promise<void>((resolve) => setImmediate(resolve))
     hold(SILENCE_MS * 1.2 + random.below(SILENCE_MS / 2))
     await rest(random.below(120))
@@ -147,7 +147,7 @@ test('of a deadline only the time counts in which this thread could read', async
   })
   await rest(100)
   hold(2_600)
-  // Every timer that is due has had its turn, and what follows it.
+  // Lets every due timer run, and everything that follows from it.
   for (let turn = 0; turn < 4; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
   assert.equal(isOver, false, 'the held time does not count')
   await deadline

@@ -43,7 +43,7 @@ test('a funding rate whose next settlement turns out to be another is sent again
   }
   assert.deepEqual(poll(0, 8), ['new', 'new'])
   assert.deepEqual(poll(0, 8), ['repeat', 'repeat'])
-  // The period is four hours from now on.
+  // From now on the period is four hours.
   assert.deepEqual(poll(8, 12), ['new', 'new'])
   assert.deepEqual([poll(8, 12), poll(0, 8)].flat(), ['repeat', 'repeat', 'repeat', 'repeat'])
 })

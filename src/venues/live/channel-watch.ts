@@ -1,4 +1,4 @@
-/** What is remembered of each channel of a session: when it last sent data, and which trades it already sent. */
+/** State of each channel of a session: when it last sent data and which trades it has already sent. */
 import { type Channel, channelKey } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
 import { ChannelProgress } from './plausible.ts'
@@ -11,14 +11,14 @@ interface State {
   readonly silenceMs: number | null
   readonly isUp: () => boolean
   readonly seen: RecentKeys<string>
-  /** Aggregate trades, which are many, are numbered. */
+  /** Aggregate trades are recognised by number, which takes less memory than keeping their keys. */
   numbers: SeenNumbers
   readonly progress: ChannelProgress
   lastReceivedMs: number
   isStale: boolean
 }
 
-/** Data that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
+/** Kinds that venues send again: after a new subscription, on overlapping sockets, and in the next poll. */
 const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'funding'])
 
 export function createChannelWatch(options: {
@@ -41,26 +41,31 @@ export function createChannelWatch(options: {
       })
     },
     channelOf: (key: string): Channel | undefined => states.get(key)?.channel,
-    /** When the channel last sent data; Infinity for one that may be silent for any time. */
+    /** When the channel last sent data; Infinity for a channel that may be silent for any time. */
     lastReceivedMs(key: string) {
       const state = states.get(key)
       return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.lastReceivedMs
     },
-    /** Counts the silence from now. */
+    /** Measures the channel's silence from now. */
     restart(key: string, nowMs: number) {
       const state = states.get(key)
       if (state === undefined) return
       state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    /** As `restart`, for a channel whose silence was reported: it is reported again while it lasts. Others are left alone. */
+    /**
+     * Like `restart`, but only for a channel whose silence was reported, so that it is reported again if it continues.
+     */
     reportAgain(key: string, nowMs: number) {
       const state = states.get(key)
       if (state?.isStale !== true) return
       state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    /** Whether it is new, a repeat, of a channel that was not requested, or cannot follow what the channel sent. */
+    /**
+     * Whether the observation is new, a repeat, of a channel that was not requested, or impossible after what the
+     * channel sent before.
+     */
     admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked' | 'implausible' {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
@@ -69,7 +74,7 @@ export function createChannelWatch(options: {
       if (verdict === 'implausible') return verdict
       if (verdict === 'restart') state.numbers = createSeenNumbers(options.keysRemembered)
       if (isRepeat(state, observation)) return 'repeat'
-      // What is refused does not count as sent: a sweep may still bring it.
+      // A refused observation is not remembered, because a sweep may still deliver it.
       if (!progress.isInTime(observation)) return 'implausible'
       remember(state, observation)
       progress.take(observation)
@@ -78,11 +83,11 @@ export function createChannelWatch(options: {
       state.isStale = false
       return 'new'
     },
-    /** Time in which nothing could be read does not count as silence. */
+    /** Excludes time in which nothing could be read from the silence of every channel. */
     forgive(ms: number) {
       for (const state of states.values()) state.lastReceivedMs += ms
     },
-    /** The channels that have been silent for too long since the last call, each reported once per silence. */
+    /** Channels that have been silent for too long; each silence is returned once. */
     fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[] {
       const silent: { channel: Channel; lastReceivedMs: number }[] = []
       for (const state of states.values()) {
@@ -108,7 +113,10 @@ function remember({ seen, numbers }: State, observation: DataObservation): void 
   else if (REPEATED_KINDS.has(observation.kind)) seen.isNew(repeatKeyOf(observation))
 }
 
-/** The next settlement of the newest rate is a guess until that is there: with another one the rate is sent anew. */
+/**
+ * The next funding time of the newest rate is an estimate until that settlement happens. A rate with another next
+ * funding time is therefore not a repeat.
+ */
 function repeatKeyOf(observation: DataObservation): string {
   const key = observation.key ?? ''
   return observation.kind === 'funding' ? `${key}:${observation.nextFundingTimeMs}` : key

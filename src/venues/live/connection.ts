@@ -1,18 +1,18 @@
 /**
- * Keeps one route alive: reconnects with full jitter after a loss, and replaces the socket before the venue's
- * own cut, new before old.
+ * Keeps one route connected: reconnects with full jitter after a loss, and replaces the socket before the venue would
+ * cut it, opening the new socket before the old one is closed.
  *
  *   down ──socket open──▶ serving ──socket ended──▶ down (wait, full jitter)
  *                          │ ▲
  *             renewal due  ▼ │ successor ready, both read for `overlapMs`, old one closed
  *                        renewing ──successor failed──▶ serving (tried again later)
  *
- * An old socket that sends nothing beside its successor was dead: that is a loss for all of its channels, though only
- * the quickest of them may have been missed.
+ * An old socket that sends nothing while its successor receives data was dead. This counts as a loss for all of its
+ * channels, although perhaps only the busiest one missed data.
  *
- * A consumer that is behind gets no successor: what the old socket has sent, and nobody has read, would be lost with it.
+ * There is no renewal while the consumer is behind, because unread data of the old socket would be lost with it.
  *
- * While renewing both sockets are read, so repeats are expected and recognised by their keys downstream.
+ * During a renewal both sockets are read, so repeats are expected; they are recognised downstream by their keys.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -20,10 +20,10 @@ import type { SocketRoute, VenueSocket } from './socket.ts'
 
 export interface ConnectionLimits {
   readonly backoff: BackoffPolicy
-  /** A socket that lived so long, and was not silent, resets the backoff. */
+  /** A socket that lived this long and proved to work resets the backoff. */
   readonly steadyAfterMs: number
   readonly renewAfterMs: number | null
-  /** Renewals are spread over this share before their time, so that routes do not renew together. */
+  /** Each renewal happens earlier by a random fraction of up to this share, so that routes do not renew together. */
   readonly renewSpread: number
   /** How long a successor may take to become ready. */
   readonly handoverMs: number
@@ -31,10 +31,13 @@ export interface ConnectionLimits {
 }
 
 interface ConnectionEvents {
-  /** `isAccepted`: a successor that took over was subscribed before, and the venue will not confirm it again. */
+  /**
+   * `isAccepted`: the venue has already confirmed the subscriptions of this socket, a successor, and will not do so
+   * again.
+   */
   connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number, wasSilent: boolean): void
-  /** The venue answered the dialling with this HTTP status instead of a socket. */
+  /** The venue answered the upgrade request with this HTTP status instead of opening a socket. */
   refused(status: number): void
   renewed(reason: string): void
 }
@@ -42,13 +45,13 @@ interface ConnectionEvents {
 export interface Connection {
   readonly route: SocketRoute
   readonly isUp: boolean
-  /** Asks for a successor; without effect while one is already on its way. */
+  /** Requests a successor; has no effect while one is already being opened. */
   renew(reason: string): void
   setPaused(paused: boolean): void
-  /** Sends on the serving socket; false when there is none. */
+  /** Sends on the serving socket; returns false when there is none. */
   send(frame: string): boolean
   cut(reason: string): void
-  /** Resolves when the connection has stopped, which only its signal makes it do. */
+  /** Resolves when the connection has stopped, which only the abort signal causes. */
   readonly stopped: Promise<void>
 }
 
@@ -59,7 +62,7 @@ interface ConnectionOptions {
   readonly random: () => number
   readonly limits: ConnectionLimits
   readonly events: ConnectionEvents
-  /** Resolves when reading is allowed; a consumer that is behind gets no new socket. */
+  /** Resolves when the consumer keeps up; while it is behind, no new socket is opened. */
   readonly whenReading: () => Promise<void>
   readonly signal: AbortSignal
 }
@@ -73,7 +76,7 @@ export function startConnection(options: ConnectionOptions): Connection {
 
   const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
 
-  /** Dials. A socket that opens while nothing serves begins to serve in that very moment, before its first frame. */
+  /** Dials. A socket that opens while none is serving starts to serve immediately, before its first frame is read. */
   function dial(): VenueSocket {
     const socket = options.open(() => {
       if (serving === undefined) serve(socket)
@@ -95,7 +98,7 @@ export function startConnection(options: ConnectionOptions): Connection {
       renewal = Promise.withResolvers()
       const first = dial()
       let socket: VenueSocket | undefined = first
-      // After a loss, a successor that was on its way takes the place of the lost one, unless it was lost with it.
+      // After a loss, a successor that was already dialled takes over, unless it is lost as well.
       while (socket !== undefined && (await socket.opened) && serving === socket) {
         const openedMs = clock.now()
         const { reason, last } = await stay(socket)
@@ -111,7 +114,7 @@ export function startConnection(options: ConnectionOptions): Connection {
     }
   }
 
-  /** Serves, renewing as often as it is due; returns which socket was the last and why it ended. */
+  /** Serves and renews whenever a renewal is due; returns the last socket and why it ended. */
   async function stay(first: VenueSocket): Promise<{ reason: string; last: VenueSocket }> {
     let socket = first
     for (;;) {
@@ -202,7 +205,7 @@ async function nextRenewal(
   }
 }
 
-/** Waits until the successor is ready and was read beside the old socket for a while, or until one of them ends. */
+/** Waits until the successor is ready and both sockets have been read for `overlapMs`, or until one of them ends. */
 async function handover(
   socket: VenueSocket,
   next: VenueSocket,
@@ -215,7 +218,7 @@ async function handover(
     const lost = socket.ended.then(() => 'lost' as const)
     const first = await Promise.race([lost, next.ready, late])
     if (first === 'lost') return 'lost'
-    // A route whose channels are all quiet never sends data: being accepted is then enough.
+    // A route whose channels are all quiet may never send data, so being accepted is enough.
     if (first === false || (first === 'late' && !next.accepted)) return 'failed'
     const overlap = clock
       .sleep(limits.overlapMs, timer.signal)

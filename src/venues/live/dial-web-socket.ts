@@ -3,7 +3,7 @@ import { answerPings } from '../../kit/answer-pings.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { Dial } from '../venue.ts'
 
-/** The real dialler: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
+/** The real dialler: no compression, which costs more than it saves here, and frames of at most 16 MiB. */
 export const dialWebSocket: Dial = (url, headers) => {
   const socket = new WebSocket(url, {
     perMessageDeflate: false,

@@ -1,4 +1,4 @@
-/** What one frame of a feed turned out to be. Readers change nothing outside; the session acts on the outcome. */
+/** The result of reading one frame. Readers change nothing but their own state; the session acts on the outcome. */
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { DataObservation } from '../observation.ts'
 
@@ -9,37 +9,42 @@ export type FrameOutcome =
   | { readonly kind: 'pong' }
   /** The venue announced that it will close this socket. */
   | { readonly kind: 'leaving' }
-  /** Understood, and not for us: another product's contract, a symbol that is not recorded. */
+  /** Understood but not recorded, for example a contract of another product or a symbol that we do not record. */
   | { readonly kind: 'ignored'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: DeadLetterReason }
 
 export interface DataFrame {
   readonly kind: 'data'
   readonly items: readonly FrameItem[]
-  /** Part of the frame could not be read. */
+  /** Set when part of the frame could not be read. */
   readonly refused?: DeadLetterReason
 }
 
 export interface FrameItem {
-  /** Key of the channel it belongs to. */
+  /** Key of the channel that the observation belongs to. */
   readonly channel: string
   readonly observation: DataObservation
 }
 
-/** Whether a message received at an instant can be of that time. `isChange`: it is sent as it happens, so it cannot be old. */
+/**
+ * Whether a message received at `receivedMs` can have this time. `isChange`: sent as it happens, so it cannot be old.
+ */
 export type TimeCheck = (timeMs: number, receivedMs: number, isChange?: boolean) => boolean
 
-/** How a venue's frames are read, and what the venue expects of a connected client. */
+/** How a venue's frames are read, and what the venue expects from a connected client. */
 export interface FrameProtocol {
-  /** A reader with a state refuses a time that fails the check before it changes anything; left out: any time is taken. */
+  /**
+   * A reader with state refuses a time that fails `isTime` before it changes anything; without `isTime` it accepts any
+   * time.
+   */
   read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome
-  /** Whether every channel gets an acceptance of its own. */
+  /** Whether the venue confirms every channel separately. */
   readonly accepts: boolean
-  /** Pings that the venue expects from us; protocol pings are answered by the socket itself. */
+  /** Pings that the venue expects from the client; the socket answers the venue's protocol pings itself. */
   readonly heartbeat: {
     readonly everyMs: number
     readonly frame: string
-    /** Null where the venue does not answer. */
+    /** Null where the venue does not answer pings. */
     readonly answerWithinMs: number | null
   } | null
   /** Pause between subscription frames. */
@@ -53,7 +58,7 @@ export const data = (channel: string, observation: DataObservation): FrameOutcom
   items: [{ channel, observation }],
 })
 
-/** Undefined for anything that is not a JSON object. */
+/** Returns undefined for anything that is not a JSON object. */
 export function parseObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,11 +1,11 @@
 /**
- * Everything that arrives in a live session on its way into the one queue: frames, answers of polls and changes of
- * connections become observations. Repeats are left out, unreadable frames become dead letters, and the silence of each
- * channel is measured here. No sockets and no timers.
+ * Turns everything that arrives in a live session (frames, poll answers, connection changes) into observations for the
+ * one queue. Repeats are left out, unreadable frames become dead letters, and each channel's silence is measured here.
+ * There are no sockets and no timers in this file.
  *
- * A subscription counts from its acceptance on, except on a route whose last socket was cut because it sent nothing:
+ * A subscription counts from its acceptance, except on a route whose last socket was cut because it sent nothing:
  *
- *   disconnected, was silent ──▶ unproven: acceptances are held back ──new data of a socket──▶ they are reported
+ *   disconnected, was silent ──▶ unproven: acceptances are held back ──new data on a socket──▶ they are reported
  */
 import type { Source } from '../../core/source.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -19,7 +19,7 @@ import { createObservationQueue, type ObservationQueue } from './observation-que
 import { isPlausibleAnswer } from './plausible.ts'
 import type { SocketRoute } from './socket.ts'
 
-/** What was in such a frame is missing. */
+/** A frame refused for one of these reasons may have contained data, which is now missing. */
 const MAY_HAVE_LOST: ReadonlySet<DeadLetterReason> = new Set(['malformed', 'wrong_shape', 'implausible'])
 
 interface IntakeOptions {
@@ -28,9 +28,9 @@ interface IntakeOptions {
   readonly limits: Pick<LiveLimits, 'queueHighWater' | 'queueLowWater' | 'keysRemembered'>
   readonly deadLetters: DeadLetters
   readonly silenceOf: (channel: Channel) => number | null
-  /** The consumer is behind, or has caught up. */
+  /** Called with true when the consumer falls behind, and with false when it has caught up. */
   readonly onPressure: (paused: boolean) => void
-  /** A channel sent something new. */
+  /** Called when a channel sent something new. */
   readonly onData: (key: string) => void
 }
 
@@ -50,7 +50,10 @@ export class Intake {
   readonly watch: ChannelWatch
   readonly #options: IntakeOptions
   readonly #answered = new Set<string>()
-  /** Routes whose last socket was silent, by name: the channels accepted since, which nothing was received on yet. */
+  /**
+   * By name, the routes whose last socket was silent and that have sent nothing since, with the channels accepted
+   * since.
+   */
   readonly #unproven = new Map<string, Set<string>>()
 
   constructor(options: IntakeOptions) {
@@ -72,7 +75,7 @@ export class Intake {
     this.queue.push(observation)
   }
 
-  /** An answer to a request. */
+  /** Takes an observation from the answer to a request. */
   observe(key: string, observation: DataObservation): void {
     const channel = this.watch.channelOf(key)
     if (channel === undefined) return
@@ -87,7 +90,7 @@ export class Intake {
     this.queue.push({ kind: 'subscribed', ...this.#head(), channel })
   }
 
-  /** The venue accepted channels of a route, or their socket opened where it sends no acceptance. */
+  /** The venue accepted channels of a route or, where it sends no acceptance, their socket opened. */
   accepted(route: SocketRoute, keys: readonly string[]): void {
     const held = this.#unproven.get(route.name)
     for (const key of keys) {
@@ -96,7 +99,7 @@ export class Intake {
     }
   }
 
-  /** A poll or a task was answered. Nothing of such a channel was observed before its first answer. */
+  /** A poll or a task was answered. Its channel counts as observed from the first answer. */
   answered(key: string, observedToMs?: number): void {
     const [head, channel] = [this.#head(), this.watch.channelOf(key)]
     this.watch.restart(key, head.receivedMs)
@@ -107,7 +110,7 @@ export class Intake {
     this.queue.push({ kind: 'answered', ...head, channel, ...observed })
   }
 
-  /** `leaving` and pongs are for the connection: they are only counted here. */
+  /** `leaving` and `pong` concern the connection; here they are only counted. */
   frame(route: SocketRoute, outcome: FrameOutcome, text: string): void {
     this.counts.frames += 1
     switch (outcome.kind) {
@@ -139,8 +142,8 @@ export class Intake {
   }
 
   /**
-   * A channel that is still silent on the new socket is reported again. The new socket itself proves nothing: it would
-   * hide the silence of a slow channel behind the renewals for a quick one.
+   * A channel that stays silent on the new socket is reported again. The renewal does not reset the silence of other
+   * channels, because renewals for a quick channel would then hide the silence of a slow one.
    */
   renewed(route: SocketRoute, reason: string): void {
     this.counts.renewals += 1
@@ -165,7 +168,7 @@ export class Intake {
     if (reason !== undefined) this.#refuse(route, reason, text)
   }
 
-  /** `route`: of the socket that it came from; left out for what was requested. */
+  /** `route`: the route of the socket that sent the observation; omitted for the answer to a request. */
   #admit(key: string, observation: DataObservation, route?: SocketRoute): ReturnType<ChannelWatch['admit']> {
     const admitted = this.watch.admit(key, observation)
     if (admitted === 'repeat') this.counts.repeats += 1

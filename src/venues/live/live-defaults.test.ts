@@ -1,4 +1,4 @@
-/** Each venue with nothing configured, against stand-ins that record what the real hosts would have seen. */
+/** Each venue with nothing configured, against stand-ins that record what the real hosts would have received. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { until } from '../../../test/until.ts'
@@ -15,7 +15,7 @@ const SYMBOLS = ['BTC', 'ETH', 'SOL', 'XRP'] as const
 const of = (topic: Channel['topic'], interval?: Channel['interval']): Channel[] =>
   SYMBOLS.map((symbol) => (interval === undefined ? { topic, symbol } : { topic, symbol, interval }))
 
-/** Starts a venue with its defaults; only the last hop is bent to loopback. */
+/** Starts a venue with its defaults; only the last hop is redirected to loopback. */
 async function started(name: VenueName, answer: (path: string, body: string) => unknown) {
   const { hops, ...rest } = await liveStandIns(answer)
   return { venue: VENUES[name].create({ clock: systemClock, random: () => 0, ...hops }), ...rest }
@@ -199,7 +199,7 @@ test('what is streamed can be requested later, or the description gives the reas
     const { name, live, history, notProvided } = create({ clock: systemClock }).describe
     const explained = [...Object.keys(history), ...Object.keys(notProvided)]
     assert.equal(new Set(explained).size, explained.length, name)
-    // Some things can only be asked for: candles and midpoints of prediction markets.
+    // Some topics are available only as history, such as candles and midpoints of prediction markets.
     const unexplained = Object.keys(live).filter((topic) => !explained.includes(topic))
     assert.deepEqual(unexplained, [], name)
   }

@@ -1,4 +1,4 @@
-/** The time policy and bounds of a live session, in one place. */
+/** The time policy and the bounds of a live session, in one place. */
 import type { BackoffPolicy } from '../../kit/backoff.ts'
 import type { ConnectionLimits } from './connection.ts'
 import type { SocketLimits } from './socket.ts'
@@ -6,15 +6,15 @@ import type { SocketLimits } from './socket.ts'
 export interface LiveLimits {
   readonly socket: Omit<SocketLimits, 'dataSilenceMs'>
   readonly connection: Omit<ConnectionLimits, 'renewAfterMs'>
-  /** Between two replacements of a socket because of channels that stay silent. */
+  /** Pauses between replacements of a socket whose channels stay silent. */
   readonly replaceSilent: BackoffPolicy
   readonly queueHighWater: number
   readonly queueLowWater: number
-  /** A consumer that keeps reading stopped for so long loses its sockets. */
+  /** A consumer that keeps reading paused for longer than this loses its sockets. */
   readonly maxPauseMs: number
-  /** The silence of a whole socket is never judged sooner than this. */
+  /** A whole socket is never judged silent sooner than this. */
   readonly dataSilenceFloorMs: number
-  /** Trades remembered per channel, to recognise replays and overlaps. */
+  /** Keys remembered per channel, to recognise data that is sent again after a reconnect or by overlapping sockets. */
   readonly keysRemembered: number
 }
 

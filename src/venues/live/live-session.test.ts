@@ -9,7 +9,7 @@ import type { Observation } from '../observation.ts'
 
 afterEach(endAll)
 
-/** Leaves a venue whose handshake takes longer. */
+/** Gives up a venue whose handshake takes longer. */
 const IMPATIENT = { ...QUICK, socket: { ...QUICK.socket, openWithinMs: 300 } }
 
 test('a dropped socket is reported with its reason, and the feed comes back by itself', async () => {
@@ -269,16 +269,16 @@ test('a socket on which a channel stays silent is replaced after growing pauses,
   await systemClock.sleep(5_000)
   clearInterval(asking)
   const opened = venue.visits.map(({ openedMs }) => openedMs)
-  // At 0, 180, 540, 1,260 and 2,700 ms; the next pause is one of 2,880 ms.
+  // Sockets open at 0, 180, 540, 1,260 and 2,700 ms; the next pause is 2,880 ms.
   assert.ok(opened.length >= 4 && opened.length <= 7, `${opened.length} sockets`)
   const pauses = opened.slice(2).map((atMs, index) => atMs - (opened[index + 1] ?? 0))
   assert.ok((pauses.at(-1) ?? 0) >= 2 * (pauses[0] ?? 0), pauses.join(' '))
-  // Data of the channel, and nothing else, makes the next replacement prompt.
+  // Only data of the channel makes the next replacement prompt.
   venue.broadcast(frameOf(1))
   await feed.until(() => feed.ids().length === 1)
   feed.session.reconnect(BTC, 'silent')
   const before = opened.length
-  // Long before the pause that comes next.
+  // Long before the next pause would end.
   await feed.until(() => venue.visits.length > before, 2_500)
   await feed.close()
   await venue.close()
@@ -337,7 +337,7 @@ test('a heartbeat that is not answered ends the socket; an answered one keeps it
   })
   const heartbeat = { everyMs: 60, frame: 'ping', answerWithinMs: 2_000 }
   const feed = listen(venue.url, { protocol: { ...toyProtocol, heartbeat } })
-  // For longer than an answer may take.
+  // Longer than an answer may take.
   await systemClock.sleep(2_500)
   await feed.until(() => (venue.visits[0]?.received.length ?? 0) >= 4)
   assert.deepEqual(feed.kinds(), ['connected', 'subscribed'])

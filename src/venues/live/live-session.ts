@@ -1,6 +1,6 @@
 /**
- * A live session: one connection per route, one loop per poll, one watch over the silence of every channel, all into
- * one bounded queue that one consumer reads.
+ * A live session: one connection per route, one loop per poll and one watch over the silence of every channel, all
+ * feeding one bounded queue with a single consumer.
  */
 import type { Source } from '../../core/source.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
@@ -23,7 +23,10 @@ export interface LiveSessionOptions {
   readonly routes: readonly SocketRoute[]
   readonly polls: readonly Poll[]
   readonly protocol: FrameProtocol
-  /** Where each socket needs a reader of its own (state that ends with it, or another protocol per route). */
+  /**
+   * For venues where each socket needs its own reader: the reader's state ends with the socket, or routes differ in
+   * protocol.
+   */
   readonly protocolOf?: (route: SocketRoute) => FrameProtocol
   readonly tasks?: VenueTasks
   readonly silenceOf: (channel: Channel) => number | null
@@ -114,7 +117,7 @@ class RunningSession implements LiveSession {
     for (const [index, connection] of this.#connections.entries()) {
       if (!connection.route.channels.some((each) => channelKey(each) === key)) continue
       if (this.#silentSockets[index]?.mayReplace(key, elapsedMs(this.#options.clock)) !== true) continue
-      // A reader with a state of its own cannot read two sockets: the old one is closed before the next one opens.
+      // A reader with state cannot read two sockets, so the old socket is closed before the next one opens.
       if (this.#options.protocolOf === undefined) connection.renew(reason)
       else connection.cut(reason)
     }
@@ -149,7 +152,10 @@ class RunningSession implements LiveSession {
     for (const connection of this.#connections) connection.setPaused(paused)
   }
 
-  /** What the sockets hold is older than it would seem: it is not read. */
+  /**
+   * Data still buffered in the sockets is older than its receive time would say, so the sockets are cut without reading
+   * it.
+   */
   #stoodStill(ms: number): void {
     const seconds = Math.round(ms / 1_000)
     for (const connection of this.#connections) connection.cut(`stood still for ${seconds} s`)
@@ -192,7 +198,7 @@ class RunningSession implements LiveSession {
     return connection
   }
 
-  /** Counts what is open by the sockets' own word, whatever the connections believe. */
+  /** Counts the sockets from dialling to their `close` event, independently of what the connections believe. */
   readonly #dial: Dial = (url, headers) => {
     const socket = this.#options.dial(url, headers)
     this.#sockets += 1
@@ -252,7 +258,7 @@ class RunningSession implements LiveSession {
     }
   }
 
-  /** Silence does not count while reading is stopped; a consumer that stops it for too long loses its sockets. */
+  /** Silence does not count while reading is paused; a consumer that pauses it for too long loses its sockets. */
   async #watchSilence(): Promise<void> {
     const { clock, limits } = this.#options
     const { watch, queue } = this.#intake

@@ -1,10 +1,10 @@
 /**
  * The bounded queue between a feed and its one consumer.
  *
- * Overflow rule: nothing is ever dropped from the queue. When `highWater` observations wait, reading from the
- * sockets stops (the pressure listener pauses them) until `lowWater` is reached; what the sockets had already
- * read still enters, which is at most one socket buffer each. A consumer that stays behind loses the
- * connection, and that loss is an ordinary `disconnected` in the queue: a known gap.
+ * Overflow rule: nothing is ever dropped from the queue. When `highWater` observations are waiting, the pressure
+ * listener pauses the sockets until only `lowWater` are left. Data that the sockets had already read still enters the
+ * queue, at most one socket buffer each. A consumer that stays behind loses the connection; the loss appears in the
+ * queue as an ordinary `disconnected`, a known gap.
  */
 import type { Observation } from '../observation.ts'
 
@@ -14,7 +14,7 @@ export function createObservationQueue(options: {
   highWater: number
   lowWater: number
   onPressure: (paused: boolean) => void
-  /** How many observations one `take` hands over, so that a full queue is not emptied at once. */
+  /** The most observations that one `take` returns, so that a full queue is not emptied at once. */
   batch?: number
 }) {
   const batch = options.batch ?? 1_024
@@ -58,7 +58,10 @@ export function createObservationQueue(options: {
     get paused() {
       return paused
     },
-    /** Everything that waits, or what comes next; an empty list at the end. */
+    /**
+     * Returns up to one batch of waiting observations, or waits for the next; an empty list means that the queue has
+     * ended.
+     */
     async take(): Promise<Observation[]> {
       if (items.length === head && !ended) {
         await new Promise<void>((resolve) => {

@@ -91,7 +91,7 @@ test('a number far ahead is a dead letter and a gap, and makes no repeats of wha
   assert.deepEqual(await take(numbered(1_001)), ['aggregate_trade'])
   assert.deepEqual(await take(numbered(1_001)), [], 'a repeat')
   assert.deepEqual(deadLetters.counts(), { implausible: 2 })
-  // After an outage the numbers have gone on.
+  // The numbers have continued during an outage.
   assert.deepEqual(await take(numbered(500_000, NOW_MS + 120_000, NOW_MS + 120_000)), ['aggregate_trade'])
 })
 

@@ -1,15 +1,15 @@
 /**
- * What a venue's message may say about time and numbers, and still be believed. A wrong time or number has the right
- * shape, but what is built on it is wrong for long: a trade of tomorrow proves that everything before it has come, a
- * number far ahead makes repeats of all that follow, and a time in seconds is 50 years of samples to fill.
+ * Decides which times and numbers in a venue's messages are believed. A wrong time or number has the right shape, but
+ * it does lasting damage: a trade dated tomorrow would prove that everything before it has arrived, a number far ahead
+ * would turn all following ones into repeats, and a time in seconds would mean 50 years of samples to fill.
  *
  *   further ahead of our clock than clocks differ, or older than a venue sends ──▶ implausible
  *   older than the channel's newest by more than frames overtake each other    ──▶ implausible
  *   a number that the channel cannot have reached since the last one           ──▶ implausible
- *   a time or number far behind, and nothing else for half a minute            ──▶ what came before was wrong
+ *   a time or number far behind, and nothing else for half a minute            ──▶ the earlier value was wrong
  *
- * Such a message becomes a dead letter and a gap, and proves nothing. A wrong time that is none of these (some seconds
- * back, or an hour on a channel that was quiet) cannot be told from a late message and is believed.
+ * An implausible message becomes a dead letter and a gap, and proves nothing. Any other wrong time (some seconds back,
+ * or an hour on a channel that was quiet) cannot be distinguished from a late message and is believed.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { DataObservation } from '../observation.ts'
@@ -24,7 +24,7 @@ import {
 } from '../plausible-bounds.ts'
 import type { FrameOutcome, TimeCheck } from './frame.ts'
 
-/** For readers with a state of their own: what fails here must not change it. */
+/** For readers with state: a message that fails this check must not change the state. */
 export const isPlausibleTime: TimeCheck = (timeMs, receivedMs, isChange = false) =>
   timeMs >= receivedMs - (isChange ? MAX_LATE_MS : MAX_AGE_MS) && timeMs <= receivedMs + MAX_AHEAD_MS
 
@@ -37,7 +37,7 @@ const AS_IT_HAPPENS: ReadonlySet<DataObservation['kind']> = new Set([
   'book_delta',
 ])
 
-/** What was requested may be of any age, but not of the future. */
+/** The answer to a request may be of any age, but not from the future. */
 export function isPlausibleAnswer({ venueTimeMs, receivedMs }: DataObservation): boolean {
   return venueTimeMs <= receivedMs + MAX_AHEAD_MS
 }
@@ -57,7 +57,7 @@ function isPlausible(observation: DataObservation): boolean {
   )
 }
 
-/** The frame without what is implausible in it. */
+/** Removes implausible items from a frame. */
 export function withoutImplausible(outcome: FrameOutcome): FrameOutcome {
   if (outcome.kind !== 'data' || outcome.items.every((item) => isPlausible(item.observation))) return outcome
   const items = outcome.items.filter((item) => isPlausible(item.observation))
@@ -65,14 +65,14 @@ export function withoutImplausible(outcome: FrameOutcome): FrameOutcome {
   return { ...outcome, items, refused: outcome.refused ?? 'implausible' }
 }
 
-/** How far one channel has come. */
+/** The newest time and number that one channel has sent. */
 export class ChannelProgress {
   #newestMs = Number.NEGATIVE_INFINITY
   #newestReceivedMs = Number.NEGATIVE_INFINITY
   #number: number | undefined
   #numberReceivedMs = 0
 
-  /** Whether its number can follow the last one; `restart`: the last one was wrong, and counting begins again. */
+  /** Whether the number can follow the last one. `restart`: the last one was wrong, and numbering starts again. */
   judgeNumber(observation: DataObservation): 'plausible' | 'implausible' | 'restart' {
     const number = numberOf(observation)
     if (number === undefined || this.#number === undefined) return 'plausible'
@@ -87,12 +87,12 @@ export class ChannelProgress {
     return 'restart'
   }
 
-  /** Whether it was overtaken by no more than is usual. */
+  /** Whether the observation is late by no more than frames usually overtake each other. */
   isInTime(observation: DataObservation): boolean {
     if (!isInOrder(observation)) return true
     const { venueTimeMs, receivedMs } = observation
     if (venueTimeMs >= this.#newestMs - MAX_OVERTAKEN_MS) return true
-    // The last trades, which a new subscriber gets in one frame, may be of a long time and in any order.
+    // A new subscriber gets the last trades in one frame; they may span a long time and come in any order.
     if (receivedMs === this.#newestReceivedMs) return true
     return this.#isOutdated(receivedMs)
   }
@@ -115,12 +115,12 @@ export class ChannelProgress {
   }
 }
 
-/** Whether the stream sends them in the order of their times, more or less. */
+/** Whether the stream sends observations of this kind roughly in order of time. */
 function isInOrder(observation: DataObservation): boolean {
   return observation.kind === 'trade' ? observation.isSwept !== true : AS_IT_HAPPENS.has(observation.kind)
 }
 
-/** The number of what a venue counts without gaps. */
+/** The number of an observation whose kind the venue numbers without gaps. */
 function numberOf(observation: DataObservation): number | undefined {
   return observation.kind === 'aggregate_trade' ? observation.id : undefined
 }

@@ -1,4 +1,4 @@
-/** Data that a venue gives only on request: a loop per channel whose answers join the live observations. */
+/** Data that a venue provides only on request: one loop per channel, whose answers join the live observations. */
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
@@ -14,7 +14,7 @@ export async function runPoll(options: {
   clock: Clock
   random: () => number
   signal: AbortSignal
-  /** A consumer that is behind is not given more. */
+  /** While the consumer is behind, no request is sent. */
   isPaused: () => boolean
   onAnswer: (observations: readonly DataObservation[]) => void
   onFailure: (error: unknown) => void

@@ -1,13 +1,15 @@
-/** Recognises data that arrived before: a replay on subscribe, the overlap of two sockets, the next poll. */
+/**
+ * Recognises data that has arrived before: resent after a subscription, by an overlapping socket or in the next poll.
+ */
 
 /**
- * Remembers at least the last `size` keys, in two generations, so that a repeat (a replay on subscribe, the
- * overlap of two sockets) is recognised in constant time and bounded memory.
+ * Remembers at least the last `size` keys, in two generations, so that a repeat is recognised in constant time and
+ * bounded memory.
  */
 export interface RecentKeys<K> {
-  /** Without remembering it. */
+  /** Does not remember the key. */
   has(key: K): boolean
-  /** True the first time. */
+  /** True the first time; remembers the key. */
   isNew(key: K): boolean
 }
 
@@ -30,8 +32,8 @@ export function createRecentKeys<K>(size: number): RecentKeys<K> {
 }
 
 /**
- * Which numbers of a sequence have arrived already: all up to the highest, except for the gaps. As exact as
- * remembering each of them, at the cost of the gaps alone.
+ * Which numbers of a sequence have arrived: all up to the highest, except for the gaps. This is as exact as remembering
+ * every number, but needs memory only for the gaps.
  */
 export type SeenNumbers = ReturnType<typeof createSeenNumbers>
 
@@ -39,16 +41,17 @@ export function createSeenNumbers(maxGaps: number) {
   const gaps = new Set<number>()
   let highest: number | undefined
   return {
-    /** Without remembering it. */
+    /** Does not remember the number. */
     has: (number: number) => highest !== undefined && number <= highest && !gaps.has(number),
-    /** True the first time. */
+    /** True the first time; remembers the number. */
     isNew(number: number) {
       if (highest === undefined || number === highest + 1) {
         highest = number
         return true
       }
       if (number <= highest) return gaps.delete(number)
-      // Of a gap too wide to remember the newest numbers count; older ones come from the history, not from the stream.
+      // Only the newest numbers of a very wide gap are remembered; older ones come from the history, not from the
+      // stream.
       for (let gap = Math.max(highest + 1, number - maxGaps); gap < number; gap++) gaps.add(gap)
       for (const oldest of gaps) {
         if (gaps.size <= maxGaps) break

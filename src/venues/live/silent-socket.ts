@@ -1,6 +1,6 @@
 /**
- * How often a socket may be replaced because of channels that are silent on it: at once the first time, then
- * after pauses that grow until every one of them has sent data. A new socket alone proves nothing.
+ * Limits how often a socket is replaced because of silent channels: the first time at once, then after pauses that grow
+ * until every one of these channels has sent data. A new socket alone does not reset the pauses.
  */
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 
@@ -11,14 +11,15 @@ export function createSilentSocket(policy: BackoffPolicy) {
   let attempt = 0
   let notBeforeMs = Number.NEGATIVE_INFINITY
   return {
-    /** Whether it may be replaced for this channel now, by a clock that is never set; if so, the next pause begins. */
+    /**
+     * Whether the socket may be replaced for this channel now; if so, the next pause begins. `nowMs` is monotonic time.
+     */
     mayReplace(key: string, nowMs: number) {
       silent.add(key)
       if (nowMs < notBeforeMs) return false
       notBeforeMs = nowMs + backoffCeilingMs(policy, attempt++)
       return true
     },
-    /** The channel sent data. */
     received(key: string) {
       if (silent.size === 0 || !silent.delete(key) || silent.size > 0) return
       attempt = 0

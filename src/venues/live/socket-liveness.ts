@@ -1,13 +1,13 @@
 /**
- * When a socket last showed a sign of life, and what follows from its silence. It has no timer and no socket of its
- * own: the socket reports what arrives and asks for a verdict.
+ * Tracks when a socket last showed a sign of life and decides what its silence means. It has no timer and no socket:
+ * the socket reports what arrives and asks for a verdict.
  */
 import type { FrameProtocol } from './frame.ts'
 
 export interface SilenceLimits {
-  /** No data frame on the whole socket for so long: it is dead, whatever TCP reports. Null: any silence is normal. */
+  /** A socket without a data frame for this long is dead, whatever TCP reports. Null: any silence is normal. */
   readonly dataSilenceMs: number | null
-  /** Not even a ping for so long. */
+  /** A socket without any traffic, not even a ping, for this long is dead. */
   readonly trafficSilenceMs: number
 }
 
@@ -28,12 +28,15 @@ export class SocketLiveness {
     this.#trafficMs = this.#dataMs = this.#pingMs = nowMs
   }
 
-  /** What the venue sent after this may be missing: pongs do not prove that data would have come. */
+  /**
+   * Data that the venue sent after this time may be missing. Pongs do not count where data is expected, because they do
+   * not prove that data would have arrived.
+   */
   get lostSinceMs(): number {
     return this.#isWithoutData ? this.#dataMs : this.#trafficMs
   }
 
-  /** When the last data arrived, or silence began to count. */
+  /** When the last data arrived, or when the measurement of silence began. */
   get dataMs(): number {
     return this.#dataMs
   }
@@ -45,7 +48,7 @@ export class SocketLiveness {
     return Math.min(1_000, ...spans.filter((span) => span != null).map((span) => span / 4))
   }
 
-  /** Silence counts from now: the socket has just opened, or is read again after a pause. */
+  /** Measures silence from now, after the socket has opened or reading has resumed. */
   restart(nowMs: number): void {
     this.#trafficMs = this.#dataMs = this.#pingMs = nowMs
     this.#isPingPending = false
@@ -63,7 +66,7 @@ export class SocketLiveness {
     this.#isPingPending = false
   }
 
-  /** Whoever gets `send a ping` sends it: it is pending from now on. */
+  /** The caller must send a ping when the verdict is `send a ping`: the ping counts as pending from now. */
   check(nowMs: number, expectsData: boolean): LivenessVerdict {
     if (!expectsData) this.#dataMs = nowMs
     const { dataSilenceMs, trafficSilenceMs } = this.#limits
@@ -77,7 +80,7 @@ export class SocketLiveness {
     if (this.#heartbeat === null) return 'alive'
     const { everyMs, answerWithinMs } = this.#heartbeat
     if (this.#isPingPending && answerWithinMs !== null && nowMs - this.#pingMs > answerWithinMs) {
-      // A socket that sends is alive, though the pong may be far behind in the queue: another ping is sent.
+      // A socket that sends is alive, although its pong may be far behind in the queue, so another ping is sent.
       if (this.#trafficMs <= this.#pingMs) return { deadBecause: 'no pong' }
       this.#isPingPending = false
     }

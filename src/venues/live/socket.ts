@@ -4,7 +4,7 @@
  *   dialling ──open──▶ greeting ──all accepted, data received──▶ ready ──▶ ended
  *       ╰──────────────────────── refused, timeout, cut, silent ────────────▲
  *
- * A socket ends once, for one reason, and never comes back; keeping a route alive is the connection's work.
+ * A socket ends once, for one reason, and is never reopened; the connection (connection.ts) keeps the route alive.
  */
 import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
@@ -20,24 +20,27 @@ export interface SocketRoute {
   readonly name: string
   readonly url: string
   readonly channels: readonly Channel[]
-  /** Subscription frames, sent in order after the opening; read again at every opening. */
+  /** Subscription frames, sent in order after the socket opens; read anew at every opening. */
   readonly greeting: readonly string[]
-  /** Whether anything is subscribed: until then silence is no fault. Left out: from the opening on. */
+  /**
+   * Whether anything is subscribed; until then silence is not a fault. If omitted, data is expected once the socket is
+   * open.
+   */
   readonly expectsData?: () => boolean
-  /** Of the upgrade request, made for every dialling. */
+  /** Headers of the upgrade request, built anew for every dial. */
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
 export interface SocketLimits extends SilenceLimits {
   readonly openWithinMs: number
-  /** A closing handshake that takes longer is cut. */
+  /** A closing handshake that takes longer is aborted. */
   readonly closeWithinMs: number
 }
 
 export interface SocketEvents {
-  /** In the moment of opening, before any frame. */
+  /** Called when the socket opens, before any frame. */
   opened(): void
-  /** Every frame, after it was read. */
+  /** Called for every frame, after it was read. */
   frame(outcome: FrameOutcome, text: string): void
 }
 
@@ -56,7 +59,7 @@ export class VenueSocket {
   readonly #opened = Promise.withResolvers<boolean>()
   readonly #ready = Promise.withResolvers<boolean>()
   readonly #ended = Promise.withResolvers<string>()
-  /** Aborted at the end; all timers of the socket hang on it. */
+  /** Aborted when the socket ends, which cancels all of its timers. */
   readonly #life = new AbortController()
   readonly #liveness: SocketLiveness
   /** Channels that the venue has not accepted yet. */
@@ -86,12 +89,14 @@ export class VenueSocket {
     return socket
   }
 
-  /** False when it ended before it was open. */
+  /** Resolves with false if the socket ended before it was open. */
   get opened(): Promise<boolean> {
     return this.#opened.promise
   }
 
-  /** Open, greeted, accepted and sending data; false when it ended before. */
+  /**
+   * Resolves with true once the socket is open, greeted, accepted and sending data, and with false if it ended before.
+   */
   get ready(): Promise<boolean> {
     return this.#ready.promise
   }
@@ -100,12 +105,12 @@ export class VenueSocket {
     return this.#ended.promise
   }
 
-  /** Open, greeted and (where the venue confirms it) subscribed, though perhaps silent. */
+  /** Open, greeted and, where the venue confirms it, subscribed. The socket may still be silent. */
   get accepted(): boolean {
     return this.#isOpen && this.#isGreeted && this.#unaccepted.size === 0
   }
 
-  /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
+  /** The HTTP status with which the venue refused the upgrade request; undefined if it did not. */
   get refusedStatus(): number | undefined {
     return this.#refusedStatus
   }
@@ -114,7 +119,7 @@ export class VenueSocket {
     return this.#isOpen && !this.#life.signal.aborted
   }
 
-  /** It sent data, or was accepted where any silence is normal; being open alone proves nothing. */
+  /** The socket sent data, or was accepted on a route where any silence is normal; being open alone proves nothing. */
   get isProven(): boolean {
     return this.#hasData || (this.#options.limits.dataSilenceMs === null && this.accepted)
   }
@@ -123,14 +128,14 @@ export class VenueSocket {
     return this.#sinceLastProof(this.#liveness.lostSinceMs)
   }
 
-  /** It was cut because nothing was received, though some of its channels are never quiet for that long. */
+  /** The socket was cut as silent, although some of its channels are never quiet for that long. */
   get wasSilent(): boolean {
     return this.#wasSilent
   }
 
   /**
-   * Whether it sent nothing since its successor opened, though some of its channels are never quiet for long and the
-   * successor has data: then it was dead, and nobody knows since when.
+   * Whether the socket sent nothing since its successor opened, although the successor has data and some of the
+   * channels are never quiet for long. Such a socket was dead, for an unknown time.
    */
   isDeadBeside(successor: VenueSocket): boolean {
     if (this.#options.limits.dataSilenceMs === null || !successor.#hasData) return false
@@ -141,7 +146,9 @@ export class VenueSocket {
     return this.#sinceLastProof(this.#liveness.dataMs)
   }
 
-  /** Takes the place of another socket. Until it sends data, nothing is proven since the last data of that one. */
+  /**
+   * Takes over from another socket. Until this one sends data, nothing after the last data of the old one is proven.
+   */
   succeed(old: VenueSocket): void {
     this.#predecessorDataMs = old.#sinceLastProof(old.#liveness.dataMs)
   }
@@ -157,14 +164,14 @@ export class VenueSocket {
     this.#socket?.resume()
   }
 
-  /** For subscriptions that change while the socket lives; false when it is not open. */
+  /** For subscriptions that change while the socket is open; returns false when it is not open. */
   send(frame: string): boolean {
     if (!this.isOpen || this.#socket?.readyState !== this.#socket?.OPEN) return false
     this.#socket?.send(frame)
     return true
   }
 
-  /** With a closing handshake. */
+  /** Ends the socket with a closing handshake. */
   close(reason: string): void {
     this.#endReason ??= reason
     if (!this.#isOpen) {
@@ -178,7 +185,7 @@ export class VenueSocket {
     )
   }
 
-  /** At once. */
+  /** Ends the socket immediately. */
   cut(reason: string): void {
     this.#endReason ??= reason
     this.#socket?.terminate()
@@ -246,7 +253,7 @@ export class VenueSocket {
     if (this.#life.signal.aborted) return
     const { clock, events } = this.#options
     const nowMs = clock.now()
-    // Reading the time may have shown that this process stood still.
+    // Reading the clock may have revealed that this process stood still, which cuts the socket.
     if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
@@ -269,7 +276,10 @@ export class VenueSocket {
     this.#reportReady()
   }
 
-  /** Undefined where the reader fails: a defect of ours, whose state may be wrong now. It costs this socket alone. */
+  /**
+   * Undefined if the reader throws. That is a defect of ours and may have left the reader's state wrong, so this
+   * socket, and no other, is cut.
+   */
   #read(text: string, nowMs: number): FrameOutcome | undefined {
     try {
       return withoutImplausible(this.#options.protocol.read(text, nowMs, isPlausibleTime))
@@ -289,7 +299,7 @@ export class VenueSocket {
       await clock.sleep(checkEveryMs, this.#life.signal)
       await afterReading()
       if (this.#life.signal.aborted) return
-      // While it opens, its own limit applies, and nothing can be sent.
+      // While the socket opens, only `openWithinMs` applies, and nothing can be sent.
       if (!this.#isOpen || this.#isPaused) continue
       const verdict = this.#liveness.check(clock.now(), route.expectsData?.() !== false)
       if (typeof verdict === 'object') {

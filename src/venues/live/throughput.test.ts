@@ -1,4 +1,4 @@
-/** The feed must leave most of a core to the others: 20,000 trades a second are to cost a part of one. */
+/** The feed must leave most of a core to others: 20,000 trades a second may cost only part of one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSymbolMap } from '../adapter/symbol-map.ts'
@@ -6,7 +6,10 @@ import { createSpotReader } from '../binance-spot/mapper.ts'
 import { createHyperliquidReader } from '../hyperliquid/feed.ts'
 
 const FRAMES = 100_000
-/** Processor time, not wall time: a busy machine does not change it much. The bound is 25 µs per trade, half a core at 20,000 a second. */
+/**
+ * CPU time, not wall time, because a busy machine changes it very little. The limit is 25 µs per trade, half a core at
+ * 20,000 trades a second.
+ */
 const LIMIT_MS = 2_500
 
 function cpuMs(work: () => void): number {

@@ -1,8 +1,8 @@
 /**
- * The venue's newer relay of the reference price, which wants an API key set. Its 60 s mean is Chainlink's; its
- * plain prices are of another oracle and are never taken for it.
+ * The venue's newer relay of the reference price, which requires an API key. Its 60 s mean is Chainlink's; its plain
+ * prices come from another oracle and are never used instead.
  *
- *   auth ──"authed"──▶ subscribe (sent along, the venue takes them in order) ──▶ snapshot of two minutes, then ticks
+ *   auth ──"authed"──▶ subscribe (sent at once, the venue keeps the order) ──▶ snapshot of two minutes, then ticks
  */
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Channel } from '../channel.ts'
@@ -31,7 +31,7 @@ const PATH = '/ws'
 
 const feedSymbol = (symbol: AssetSymbol) => `${symbol.toLowerCase()}usd`
 
-/** Complete credentials, or a notice for the operator. */
+/** Returns complete credentials, or a notice for the operator. */
 export function boltOrNotice(credentials: Partial<BoltCredentials> | undefined): {
   credentials?: BoltCredentials
   notice?: VenueNotice
@@ -92,7 +92,7 @@ export function createBoltReader(): FrameProtocol {
           venueTimeMs: tick.timestamp,
           receivedMs,
           key: null,
-          // Plain decimal text here, where the older relay writes whole numbers of 10^-18.
+          // Plain decimal text here, whereas the older relay sends integers in units of 10^-18.
           price: tick.full_accuracy_value,
           settlement: { of: 'chainlink', windowSeconds: WINDOW_SECONDS },
         },

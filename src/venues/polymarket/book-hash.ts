@@ -1,6 +1,6 @@
 /**
- * The venue's fingerprint of a book: SHA-1 of its compact JSON with an empty hash, over a fixed set of keys. The
- * set has changed over the years and will again, so a match is proof and a mismatch is only a hint.
+ * The venue's hash of an order book: SHA-1 of its compact JSON with an empty hash, over a fixed set of keys. The set
+ * has changed over the years and will again, so a match is proof and a mismatch is only a hint.
  */
 import { hash as digest } from 'node:crypto'
 
@@ -23,17 +23,17 @@ export const HASH_KEYS = {
 export type HashRule = keyof typeof HASH_KEYS
 const HASH_RULES = Object.keys(HASH_KEYS) as HashRule[]
 
-/** Terms of the market that the hash covers and the frames of the stream leave out; those that are known. */
+/** Known terms of the market that the hash covers but the stream's frames leave out. */
 export interface HashedTerms {
   readonly min_order_size?: string
   readonly tick_size?: string
   readonly neg_risk?: boolean
 }
 
-/** What nearly every market has: a match is proof all the same, a mismatch proves nothing. */
+/** Terms of nearly every market: a match with them is still proof, a mismatch proves nothing. */
 const USUAL_TERMS: HashedTerms = { min_order_size: '5', neg_risk: false }
 
-/** Over the keys that the book or the terms have, in the order of the rule. */
+/** Covers the keys that the book or the terms have, in the order of the rule. */
 export function bookHash(
   book: Readonly<Record<string, unknown>>,
   keys: readonly string[],
@@ -49,7 +49,7 @@ export function bookHash(
   return digest('sha1', JSON.stringify(covered))
 }
 
-/** The rule under which the book's own hash is right; null when it is wrong under all, undefined without a hash. */
+/** The rule under which the book's own hash is right; null if it is wrong under all rules, undefined without a hash. */
 export function matchingRule(
   book: Readonly<Record<string, unknown>>,
   terms: HashedTerms = {},
@@ -57,14 +57,14 @@ export function matchingRule(
   const reported = book.hash
   if (typeof reported !== 'string' || reported === '') return undefined
   const hash = reported.replace(/^0x/, '')
-  // The likeliest first: today's rule, with the terms that the stream leaves out.
+  // Likeliest first: today's rule, with the terms that the stream leaves out.
   const candidates = [terms, { ...USUAL_TERMS, ...terms }, {}]
   for (const rule of HASH_RULES)
     for (const candidate of candidates) if (bookHash(book, HASH_KEYS[rule], candidate) === hash) return rule
   return null
 }
 
-/** Whether all that today's hash covers is known: else a hash may be wrong only because we do not know a term. */
+/** Whether everything that today's hash covers is known; otherwise it may seem wrong only because a term is unknown. */
 export function hasAllTerms(book: Readonly<Record<string, unknown>>, terms: HashedTerms): boolean {
   return HASH_KEYS['2026'].every((key) => Object.hasOwn(book, key) || Object.hasOwn(terms, key))
 }

@@ -1,15 +1,15 @@
 /**
- * The order book of one token. The venue numbers nothing, so the book proves itself: after every frame its top must
- * be the top that the frame reports, and it must not be crossed.
+ * The order book of one token. The venue numbers nothing, so the book is checked against the frames: after each one its
+ * top must equal the top that the frame reports, and it must not be crossed.
  *
  *   empty ──book──▶ live ──mismatch, crossed, too deep, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
- * A frame that is missed may change levels that no top shows. A full book, or the venue's own book with the hash of
- * one of our last frames, is proof: where it contradicts, everything since the proof before it is in doubt, also where the book
- * was lost for another reason meanwhile.
+ * A missed frame may change levels that no top shows. A full book, or the venue's own book with the hash of one of our
+ * last frames, is proof. If it contradicts ours, everything since the previous proof is in doubt, even if the book was
+ * lost for another reason in between.
  *
- * While it is not live, changes are set aside: a REST book that is newer than the last applied frame is taken and
- * the changes since then are applied to it.
+ * While the book is not live, changes are set aside. A REST book that is newer than the last applied frame is then
+ * taken, and the changes since are applied to it.
  */
 
 import { MICRO, microOf, orderPriceOf, orderSizeOf } from '../../core/micro.ts'
@@ -27,7 +27,7 @@ import { checksumOf, KnownStates, levelChecksum } from './known-states.ts'
 import { aboutOf, type Leg, legOf } from './mapper.ts'
 import type { BookWire, ChangeWire } from './wire.ts'
 
-/** Beyond this many they are dropped, and only a book newer than all of them helps. */
+/** Above this number the waiting changes are dropped, and only a book newer than all of them helps. */
 const MAX_WAITING_CHANGES = 4_096
 
 export type TokenObservation = BookSnapshotObservation | BookDeltaObservation | BookLostObservation
@@ -43,17 +43,17 @@ export class TokenBook {
   readonly levels = new OrderBook()
   #isLive = false
   #frameMs = 0
-  /** The last proof that all levels were right. */
+  /** Time of the last proof that all levels were right. */
   #provenMs = 0
-  /** The venue's hash of the book after the last applied frame; null where the levels may be those of no frame. */
+  /** The venue's hash of the book after the last applied frame; null while the levels may match no frame. */
   #frameHash: string | null = null
-  /** Of the levels. */
+  /** Checksum of `levels`. */
   #checksum = 0
-  /** Those of the frames since the last full book. */
+  /** States of the book after the frames since the last full book. */
   readonly #states = new KnownStates()
   /** Changes that arrived while the book was not live. */
   #waiting: WaitingChange[] = []
-  /** The time of the newest change that was dropped: only a book of that time or later has it. */
+  /** Time of the newest dropped change; only a book of that time or later includes it. */
   #droppedMs = 0
 
   constructor(leg: Leg) {
@@ -70,7 +70,10 @@ export class TokenBook {
     return this.#frameMs
   }
 
-  /** Undefined for levels that are no numbers; null for a book older than the changes before it was lost. */
+  /**
+   * Undefined if a level is not a number; null for a book that is older than the last change, while the book is not
+   * live.
+   */
   replace(
     wire: BookWire,
     via: 'stream' | 'rest',
@@ -85,7 +88,7 @@ export class TokenBook {
     return this.#taken(via, Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
 
-  /** All changes of one frame. Undefined for what is no number; empty while the book is not live. */
+  /** Applies all changes of one frame. Undefined if a value is not a number; empty while the book is not live. */
   change(changes: readonly ChangeWire[], timeMs: number, receivedMs: number): TokenObservation[] | undefined {
     if (!this.#isLive) {
       this.#setAside(changes, timeMs)
@@ -136,7 +139,10 @@ export class TokenBook {
     ]
   }
 
-  /** Undefined when the REST book is older than what was applied already, or cannot be read. */
+  /**
+   * Undefined if the REST book is older than what was applied already, cannot be read, or does not match the reported
+   * top.
+   */
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined {
     const timeMs = bookTimeOf(wire, 0)
     const sides = wireLevelsOf(wire)
@@ -148,7 +154,7 @@ export class TokenBook {
     return this.#taken('rest', Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
 
-  /** `rightToMs`: that it was right until then is known from elsewhere. */
+  /** `rightToMs`: the book is known from elsewhere to be right until then. */
   lose(reason: BookLostReason, receivedMs: number, rightToMs = 0): BookLostObservation | null {
     if (!this.#isLive) return null
     const sinceMs = reason === 'hash_mismatch' ? this.#provenMs : Math.max(this.#frameMs, rightToMs)
@@ -156,8 +162,8 @@ export class TokenBook {
   }
 
   /**
-   * The venue's own book of a state that ours has, by its hash, or had some frames ago: with other levels it proves ours
-   * wrong, with the same ones right. Null where it does not prove it wrong.
+   * Compares the venue's own book with ours in the state of the same hash, which may be some frames ago. Other levels
+   * prove ours wrong, the same levels prove it right. Null unless it is proven wrong.
    */
   disprove(wire: BookWire, receivedMs: number, sides = wireLevelsOf(wire)): BookLostObservation | null {
     if (!wire.hash || sides === undefined) return null
@@ -174,12 +180,12 @@ export class TokenBook {
     return this.#lost('hash_mismatch', receivedMs, this.#provenMs)
   }
 
-  /** Whether a REST book differs from ours and is later. */
+  /** Whether a REST book is newer than ours and differs from it. */
   isBehind(wire: BookWire): boolean {
     return bookTimeOf(wire, 0) > this.#frameMs && this.#differsFrom(wireLevelsOf(wire))
   }
 
-  /** It was wrong since then; but a frame that says it was overtaken by hours has a wrong time. */
+  /** The book has been wrong since the frame's time, but a frame that seems overtaken by hours has a wrong time. */
   #overtaken(timeMs: number, receivedMs: number): BookLostObservation {
     const sinceMs = Math.max(timeMs, this.#frameMs - MAX_OVERTAKEN_MS)
     return this.#lost('out_of_order', receivedMs, sinceMs)
@@ -238,7 +244,7 @@ export class TokenBook {
     this.#waiting = []
   }
 
-  /** A book that is older lacks changes that are not waiting. */
+  /** An older book would lack changes that are no longer waiting. */
   #neededMs(): number {
     return Math.max(this.#frameMs, this.#droppedMs)
   }
@@ -247,7 +253,10 @@ export class TokenBook {
     return this.#waiting.at(-1)?.timeMs ?? 0
   }
 
-  /** A full book and the waiting changes from an instant on; false when the top is not the one that the last change reports. */
+  /**
+   * Applies a full book and the waiting changes from `fromMs` on; false if the top differs from what the last change
+   * reports.
+   */
   #rebuild(sides: MicroLevels, wire: BookWire, fromMs: number): boolean {
     this.#waiting = this.#waiting.filter((each) => each.timeMs >= fromMs).sort((a, b) => a.timeMs - b.timeMs)
     this.levels.replace(sides.bids, sides.asks)
@@ -261,7 +270,7 @@ export class TokenBook {
   }
 }
 
-/** As a book has them: each price once, and no level of size 0. */
+/** Normalises levels as a book has them: each price once, and no level of size 0. */
 function leveled({ bids, asks }: MicroLevels): MicroLevels {
   const book = new OrderBook()
   book.replace(bids, asks)
@@ -274,7 +283,7 @@ function bookTimeOf(wire: BookWire, otherwise: number): number {
   return wire.timestamp === undefined ? otherwise : Number(wire.timestamp)
 }
 
-/** Old frames call the sides buys and sells. The order on the wire does not matter: the best may be last. */
+/** Old frames call the sides buys and sells. Levels may be in any order on the wire. */
 export function wireLevelsOf(wire: BookWire): MicroLevels | undefined {
   const bids = microLevels(wire.bids ?? wire.buys ?? [])
   const asks = microLevels(wire.asks ?? wire.sells ?? [])
@@ -292,7 +301,7 @@ function microLevels(levels: readonly { price: string; size: string }[]): MicroL
   return read
 }
 
-/** An empty side is reported as nothing, as 0 for bids and as 1 for asks. */
+/** The venue reports an empty side as an empty string, as 0 for bids or as 1 for asks. */
 function hasReportedTop(book: OrderBook, reported: ChangeWire): boolean {
   return (
     isSidesTop(book.best('bids'), reported.best_bid, 0) &&

@@ -1,4 +1,4 @@
-/** A book that is lost and then proven wrong is in doubt since its last proof, whatever it was lost for. */
+/** A book that is lost and then proven wrong is in doubt since its last proof, for whatever reason it was lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FrameOutcome } from '../live/frame.ts'
@@ -11,7 +11,7 @@ const wire = (timestamp: number, hash: string, bids: readonly [string, string][]
   bids: bids.map(([price, size]) => ({ price, size })),
   asks: [{ price: '0.6', size: '1' }],
 })
-/** A size at the best bid, which says nothing about the levels below. */
+/** A change of the size at the best bid, which says nothing about the levels below. */
 const change = (timestamp: number, hash: string, size: string) => ({
   event_type: 'price_change',
   market: about.market,
@@ -23,7 +23,7 @@ const lossesIn = (observations: readonly DataObservation[]) =>
 const observationsOf = (outcome: FrameOutcome | undefined) =>
   outcome?.kind === 'data' ? outcome.items.map(({ observation }) => observation) : []
 
-/** A followed token with a book of two bids, of which a frame at 2000 that takes 0.3 away was not received. */
+/** A followed token whose book has two bids; a frame at 2000 that removes 0.3 was not received. */
 function follow() {
   const feed = new TokenFeed('BTC', { send() {}, repair() {}, announced() {}, resolved() {} })
   const leg = {
@@ -103,7 +103,7 @@ test('a requested book that is some frames old is compared with the state that i
       [lost?.reason, lost?.sinceMs],
       isRight ? [undefined, undefined] : ['hash_mismatch', 1_000],
     )
-    // What is proven at 3000 is not in doubt when the next one is found wrong.
+    // What was proven at 3000 is not in doubt when the next comparison fails.
     if (isRight) assert.equal(book.disprove(wire(3_020, 'e', []), 3_060)?.sinceMs, 3_000)
   }
 })

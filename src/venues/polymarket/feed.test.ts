@@ -44,7 +44,7 @@ const gammaMarket = (market: TestMarket, more: Record<string, unknown> = {}) => 
   conditionId: market.condition,
   slug: market.slug,
   question: 'Bitcoin Up or Down',
-  // Down first: legs are matched by label, not by place.
+  // Down comes first, because legs are matched by label, not by position.
   outcomes: '["Down", "Up"]',
   clobTokenIds: JSON.stringify([market.down, market.up]),
   outcomePrices: '["0.5", "0.5"]',
@@ -215,7 +215,7 @@ test('the socket subscribes the running and the next window with the frames of t
   )
   await received.until(() => received.of('reference_price').length === 1, 'a tick')
   assert.equal(received.of('reference_price')[0]?.price, '65048.078902260626')
-  // The third window comes into sight: it is added on the open socket.
+  // The third window is announced and added on the open socket.
   const third = marketAt(WINDOW + 600)
   world.markets.set(third.slug, gammaMarket(third))
   sendMarket(world, { event_type: 'new_market', slug: third.slug })
@@ -251,7 +251,7 @@ test('a top that is not the reported one: the book is lost, a REST book older th
     )
   await received.until(() => asked().length >= 2, 'two questions')
   assert.equal(received.of('book_snapshot').filter((each) => each.via === 'rest').length, 0)
-  // A change that comes meanwhile is kept and applied to the REST book.
+  // A change that arrives in the meantime is kept and applied to the REST book.
   sendMarket(world, changeOf(baseMs + 300, { price: '0.41', size: '3', best_bid: '0.41' }))
   world.books.set(first.up, bookOf(first, baseMs + 200))
   await received.until(
@@ -330,7 +330,7 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
   const down = { asset_id: first.down, bids: [level('0.58', '5')], asks: [level('0.6', '10')] }
   sendMarket(world, bookOf(first, world.clock.now(), down))
   await received.until(() => received.last('book_snapshot', first.down) !== undefined, 'the other book')
-  // Quiet is not frozen: the venue's own book is the same.
+  // A quiet book is not frozen: the venue's own book is the same.
   world.books.set(first.down, bookOf(first, world.clock.now() + 100_000, down))
   world.books.set(first.up, bookOf(first, world.clock.now() + 100_000, { bids: [level('0.3', '1')] }))
   await received.until(
@@ -383,7 +383,7 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
     () => received.of('book_snapshot').filter(({ via }) => via === 'rest').length >= 2,
     'repairs',
   )
-  // A level far from the top was missed; the venue sends the same hash for another book.
+  // A change far from the top was missed: the venue's book has other levels under the same hash.
   const beat = setInterval(() => sendMarket(world, bookOf(second, world.clock.now() + 12_000)), 30)
   t.after(() => clearInterval(beat))
   const timeMs = world.clock.now() + 12_000

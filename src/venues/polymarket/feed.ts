@@ -1,6 +1,6 @@
 /**
- * One symbol's socket of order books and trades: the tokens that are followed, and what becomes of them as frames
- * come. A frame is one message or a list of them; the messages are read in read-messages.ts.
+ * One symbol's socket of order books and trades: the tokens that are followed, and how frames change them. A frame is
+ * one message or a list of them; the messages are read in read-messages.ts.
  *
  *   follow ──▶ subscribed, book awaited ──book──▶ live ──lost frame, wrong hash, new tick size──▶ repair by REST
  */
@@ -38,9 +38,11 @@ export class TokenFeed {
   readonly #tokens = new Map<string, FollowedToken>()
   readonly #context: MessageContext
   readonly #lostCounts: Record<string, number> = {}
-  /** The present socket has subscribed to something: what follows has another form. */
+  /** Whether the current socket has subscribed to something; later subscriptions have another form. */
   #isGreeted = false
-  /** When the present socket last sent anything of a market, and of which venue time: nothing before that is missing. */
+  /**
+   * When the current socket last sent market data, and the newest venue time in it, before which nothing is missing.
+   */
   #dataMs: number | undefined
   #sentMs = 0
 
@@ -74,7 +76,7 @@ export class TokenFeed {
     }
   }
 
-  /** Read at the opening of a socket. */
+  /** Read when a socket opens. */
   greeting(nowMs: number): string[] {
     this.#isGreeted = this.#tokens.size > 0
     for (const token of this.#tokens.values()) {
@@ -97,7 +99,7 @@ export class TokenFeed {
   }
 
   disconnect(nowMs: number): DataObservation[] {
-    // Without the stream's changes a REST book would go stale unnoticed.
+    // Without the stream's changes, a REST book would become outdated unnoticed.
     for (const token of this.#tokens.values()) token.isSilentSinceSubscribed = true
     return [...this.#tokens.values()].flatMap(
       ({ book }) => book.lose('disconnected', nowMs, this.#sentMs) ?? [],
@@ -113,7 +115,7 @@ export class TokenFeed {
     this.#subscribe(tokenIds)
   }
 
-  /** What becomes of a book that is not live: nothing where the REST book is of no use. */
+  /** Repairs a book that is not live from a REST book; returns nothing if the REST book is of no use. */
   repair(wire: BookWire, receivedMs: number): TokenObservation[] {
     const token = this.#tokens.get(wire.asset_id)
     if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return []
@@ -171,18 +173,21 @@ export class TokenFeed {
     }
     const kind = message.event_type ?? 'book'
     const timeMs = timeOf(message)
-    // Before it changes anything: a trade that is refused later on would count as streamed, and no sweep would bring it.
+    // Checked before anything changes: a trade that is refused later would count as streamed, and no sweep would
+    // deliver it.
     if (timeMs !== undefined && isTime?.(timeMs, receivedMs, SENT_AS_IT_HAPPENS.has(kind)) === false) {
       reading.refused = 'implausible'
       return
     }
     const isRead = READERS.get(kind)?.(this.#context, message, receivedMs, reading)
-    // A message before it that could not be read is the worse of the two.
+    // The reason of an earlier message that could not be read is worse, so it is kept.
     if (isRead === undefined) reading.refused ??= 'unknown_kind'
     else if (!isRead) reading.refused = 'wrong_shape'
   }
 
-  /** Nothing is numbered: what a missing frame changed is not known, so every book may be wrong below its top. */
+  /**
+   * Frames are not numbered, so it is unknown what a missing one changed, and every book may be wrong below its top.
+   */
   #loseAll(reading: Reading, reason: 'damaged' | 'silence', receivedMs: number): void {
     for (const { book } of this.#tokens.values()) {
       const lost = book.lose(reason, receivedMs, this.#sentMs)

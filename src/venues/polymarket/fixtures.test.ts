@@ -85,7 +85,7 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
     [row.best_bid, row.best_ask, row.mid_price, row.spread, row.price_up, row.price_down].map(String),
     ['best_bid', 'best_ask', 'mid_price', 'spread', 'price_up', 'price_down'].map((name) => expected[name]),
   )
-  // The page shows (bids − asks) / all, the row has the share of the bids.
+  // The page shows (bids − asks) / total; the row has the share of the bids.
   assert.equal((2 * row.imbalance - 1).toFixed(5), Number(expected.imbalance_top10).toFixed(5))
 })
 
@@ -124,7 +124,7 @@ test('the hash of every recorded book of the stream verifies with the terms of i
     assert.equal(matchingRule(book), '2026', 'also with the terms that nearly all markets have')
     const { tick_size, ...rest } = book
     assert.equal(matchingRule(rest, { ...TERMS, tick_size: String(tick_size) }), '2026')
-    // With all terms known a wrong hash is wrong; with one unknown it may be right.
+    // With all terms known, a wrong hash is wrong; with an unknown term, it may be right.
     assert.deepEqual([hasAllTerms(book, TERMS), hasAllTerms(book, {})], [true, false])
     const [level, ...levels] = book.bids.length > 0 ? book.bids : book.asks
     const side = book.bids.length > 0 ? 'bids' : 'asks'
@@ -311,7 +311,7 @@ test('both forms of a price change are read', { skip }, () => {
     const outcome = reader.read(text, 2)
     assert.ok(outcome.kind === 'data', file)
     const kinds = outcome.items.map(({ observation }) => observation.kind)
-    // The second is partly invented: its bid of 0.7 is not the top that it reports itself.
+    // The second file is partly invented: its bid of 0.7 contradicts the top that it reports itself.
     assert.deepEqual(kinds, file === 'price_change.json' ? ['book_delta'] : ['book_lost'])
   }
 })
@@ -439,7 +439,7 @@ test('recorded frames of the newer relay: only the 60 s mean is taken, replies a
     const name = outcome.kind === 'refused' ? outcome.reason : outcome.kind
     kinds[name] = (kinds[name] ?? 0) + 1
   }
-  // The two errors are the venue's own complaints about a recorded client.
+  // Both errors are the venue's answers to a recorded client.
   assert.deepEqual(kinds, { venue_error: 2, pong: 2, ignored: 10, data: 2 })
   const prices = outcomes.flatMap((outcome) =>
     outcome.kind === 'data'

@@ -1,7 +1,7 @@
 /**
- * One market as we know it, and when what is due: pure rules of time.
+ * One market as we know it, and pure rules for when something is due.
  *
- *   listed ──▶ followed (before its window begins until after it closed) ──▶ asked for its winner ──▶ forgotten
+ *   listed ──▶ followed (before its window begins until after it closed) ──▶ queried for its winner ──▶ forgotten
  */
 import type { MarketObservation } from '../observation.ts'
 import type { HistoryRange } from '../venue.ts'
@@ -10,9 +10,11 @@ import { marketObservation, type UpDownMarket } from './mapper.ts'
 import { type Series, TENOR_MS } from './slug.ts'
 
 export interface KnownMarket extends UpDownMarket {
-  /** The same object until something of the market changes. */
+  /** The same object until something about the market changes. */
   readonly observation: MarketObservation
-  /** The order book named the winner; when it was resolved, and the last figures, are still to come from the catalogue. */
+  /**
+   * The order book named the winner; the time of resolution and the last figures are still to come from the catalogue.
+   */
   readonly isProvisional: boolean
   /** When we first saw it closed. */
   readonly closedSeenMs: number | null
@@ -22,24 +24,24 @@ export interface KnownMarket extends UpDownMarket {
 
 const SETTLED_KEPT_MS = 3_600_000
 
-/** What is known after an answer of the venue. */
+/** Merges an answer of the venue into what is known. */
 export function mergeMarket(
   before: KnownMarket | undefined,
   seen: UpDownMarket,
   receivedMs: number,
   isProvisional = false,
 ): KnownMarket {
-  // A winner stays: a late listing may still be "closed".
+  // A winner is kept, because a late listing may still say "closed".
   if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return before
   const hasLegs = seen.legs.length > 0
   const market = {
     ...seen.market,
-    // Figures and tokens may be left out of an answer; the values from before remain.
+    // An answer may lack figures and tokens; the earlier values remain.
     liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
     tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
   }
   const isClosed = market.status === 'resolved' || (market.status !== 'open' && market.active === false)
-  // A new time of the change alone is no change.
+  // A new `updatedAt` alone is not a change.
   const unchanged = { ...market, updatedAt: before?.market.updatedAt }
   const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(unchanged)
   return {
@@ -56,7 +58,7 @@ export function mergeMarket(
 /** Longer windows are listed and traded long before they begin. */
 const isLong = (tenorMs: number) => tenorMs > TENOR_MS['15m']
 
-/** Windows that are followed end within this. */
+/** The range in which the windows that are followed end. */
 export function rangeOfEnds(series: Series, nowMs: number): HistoryRange {
   const tenorMs = TENOR_MS[series.marketType]
   const aheadMs = isLong(tenorMs) ? 2 * tenorMs : tenorMs

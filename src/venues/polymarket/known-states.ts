@@ -1,10 +1,10 @@
 /**
- * The states that a book had after its last frames, by the venue's hash. On a busy market the venue's own book is several
- * frames old when it arrives: it is compared with the state that it is of, of which a checksum is enough.
+ * The states of an order book after its last frames, by the venue's hash. On a busy market the venue's own book is
+ * several frames old when it arrives, so it is compared with the state of the same hash; a checksum is enough for that.
  */
 import type { BookSide, MicroLevels } from '../../core/order-book.ts'
 
-/** Some seconds of the busiest market. */
+/** A few seconds of the busiest market. */
 const MAX_STATES = 512
 
 export interface KnownState {
@@ -31,7 +31,7 @@ export class KnownStates {
   }
 }
 
-/** The sum of those of its levels, so that a change of a level is a difference. */
+/** The sum of the checksums of all levels, so that it can be updated level by level. */
 export function checksumOf({ bids, asks }: MicroLevels): number {
   let sum = 0
   for (const [price, size] of bids) sum = (sum + levelChecksum('bids', price, size)) | 0
@@ -39,7 +39,7 @@ export function checksumOf({ bids, asks }: MicroLevels): number {
   return sum
 }
 
-/** 0 for a level that is not there. */
+/** 0 for a level that does not exist. */
 export function levelChecksum(side: BookSide, price: number, size: number): number {
   if (size === 0) return 0
   let mixed = Math.imul(price ^ (side === 'bids' ? 0x2c1b3c6d : 0x297a2d39), 0x9e3779b1)

@@ -1,4 +1,4 @@
-/** What a book comes back with after it was lost, and which frames lose it. */
+/** How a lost book becomes live again, and which frames lose it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TokenBook } from './book.ts'

@@ -1,4 +1,4 @@
-/** Polymarket's messages in the service's words. */
+/** Maps Polymarket's messages to observations. */
 import { createHash } from 'node:crypto'
 import { decimal, decimalText } from '../../core/decimal.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
@@ -16,13 +16,13 @@ export interface Leg extends MarketLeg {
   readonly symbol: AssetSymbol
   readonly startMs: number
   readonly endMs: number
-  /** Of the market; what the hash of a book covers beside the book. */
+  /** Terms of the market that the hash of an order book covers besides the book. */
   readonly terms?: HashedTerms
 }
 
 export interface UpDownMarket {
   readonly market: MarketInput
-  /** Up, then Down; empty while the order book does not know the market yet. */
+  /** Up, then Down; empty until the order book knows the market. */
   readonly legs: readonly Leg[]
 }
 
@@ -39,7 +39,7 @@ export function aboutOf(leg: Pick<Leg, 'symbol' | 'tokenId'>, receivedMs: number
 
 export const legOf = ({ marketId, tokenId, outcome }: Leg): MarketLeg => ({ marketId, tokenId, outcome })
 
-/** A list that may be written as JSON inside a text; undefined when it is neither. */
+/** Reads a list that may be JSON inside a string; undefined if it is neither. */
 function readList(value: string | readonly string[] | null | undefined): readonly string[] | undefined {
   if (value === null || value === undefined) return undefined
   if (typeof value !== 'string') return value
@@ -51,7 +51,7 @@ function readList(value: string | readonly string[] | null | undefined): readonl
   }
 }
 
-/** `2026-07-24 00:00:16+00` is how the venue's database writes a time. */
+/** The venue's database writes a time as `2026-07-24 00:00:16+00`. */
 export function readVenueTime(text: string | null | undefined): number | null {
   if (text === null || text === undefined || text === '') return null
   return parseTime(text.replace(' ', 'T').replace(/([+-]\d{2})$/, '$1:00')) ?? null
@@ -60,7 +60,7 @@ export function readVenueTime(text: string | null | undefined): number | null {
 const ONE = /^1(\.0*)?$/
 const NOTHING = /^0(\.0*)?$/
 
-/** The venue has no field for it: closed, and prices of exactly one and nothing. */
+/** The venue has no field for the winner; a market has one if it is closed and its prices are exactly 1 and 0. */
 function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | null {
   if (wire.closed !== true) return null
   if (wire.version === 'v2' && wire.resolutionStatus !== 'resolved') return null
@@ -70,7 +70,7 @@ function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | 
   return won >= 0 && NOTHING.test(prices[1 - won] ?? '') ? (outcomes[won] ?? null) : null
 }
 
-/** As the venue's order book writes them. */
+/** In the form that the venue's order book uses. */
 function termsOf({ orderMinSize: size, orderPriceMinTickSize: tick, negRisk }: GammaMarketWire): HashedTerms {
   return {
     ...(size == null ? {} : { min_order_size: String(size) }),
@@ -79,7 +79,7 @@ function termsOf({ orderMinSize: size, orderPriceMinTickSize: tick, negRisk }: G
   }
 }
 
-/** More than a market has; the record is written each time that its volume changes. */
+/** More than any market has; bounded because the record is written whenever the volume changes. */
 const MAX_TAGS = 20
 const MAX_TAG_CHARS = 64
 
@@ -88,7 +88,7 @@ function tagsOf(tags: readonly { label?: string | null }[] | null | undefined): 
   return labels.filter((label) => label !== '' && label.length <= MAX_TAG_CHARS)
 }
 
-/** Undefined for what is not an Up/Down market of ours, or has an unknown version. */
+/** Undefined for a market that is not one of our Up/Down markets or has an unknown version. */
 export function mapMarket(
   wire: GammaMarketWire,
   nowMs: number,
@@ -117,7 +117,7 @@ export function mapMarket(
     const window = { startMs: startTime, endMs: endTime }
     return [{ marketId, tokenId, outcome, symbol: slug.symbol, ...window, terms: termsOf(wire) }]
   })
-  // One token alone is as good as none.
+  // A market with only one token is treated as having none.
   const legs = named.length === 2 ? named : []
   const winner = winnerOf(wire, outcomes)
   const isClosed = wire.closed === true
@@ -151,7 +151,7 @@ export function mapMarket(
       referencePriceEnd: null,
       settlement: readSettlement(wire.resolutionSource, parent?.cryptoMarketConfig),
       volume: wire.volumeNum ?? wire.volume ?? null,
-      // After the close the venue sends 0: the last figure before it counts.
+      // The venue sends 0 after the close; the last figure before it counts.
       liquidity: isOver ? null : (wire.liquidityNum ?? null),
       openInterest: parent?.openInterest ?? null,
       aliases: [wire.id],
@@ -172,12 +172,15 @@ export function marketObservation(market: MarketInput, receivedMs: number): Mark
   }
 }
 
-/** The venue gives trades no name. Ours is the same at every replay: transaction, token and place in the transaction. */
+/**
+ * The venue does not identify trades. Our id is the same in every replay: transaction, token and position in the
+ * transaction.
+ */
 export function tradeId(hash: string, tokenId: string, ordinal: number): string {
   return `${hash}-${tokenId.slice(-8)}-${ordinal}`
 }
 
-/** For recordings without a transaction. */
+/** For recordings without a transaction hash. */
 export function namelessTradeId(wire: LastTradeWire, ordinal: number): string {
   const facts = [wire.asset_id, wire.side, wire.price, wire.size, wire.timestamp].join(',')
   return `${createHash('sha256').update(facts).digest('hex').slice(0, 16)}-${ordinal}`
@@ -202,7 +205,7 @@ export function mapLastTrade(
   }
 }
 
-/** The block's time in seconds, where the stream would have given milliseconds. */
+/** The block's time in whole seconds, where the stream would have sent milliseconds. */
 export function mapSweptTrade(wire: TradeV2Wire, id: string, leg: Leg, receivedMs: number): TradeObservation {
   return {
     kind: 'trade',

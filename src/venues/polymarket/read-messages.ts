@@ -1,4 +1,7 @@
-/** The messages of the market socket: one reader per kind. Messages about tokens that are not followed are left out. */
+/**
+ * Reads the messages of the market socket, one reader per kind. Messages about tokens that are not followed are
+ * ignored.
+ */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { FrameItem } from '../live/frame.ts'
@@ -23,7 +26,7 @@ import {
 
 export interface TokenFeedActions {
   send(frame: string): void
-  /** The token's book is to be requested. */
+  /** Requests the token's book. */
   repair(tokenId: string, reason: 'lost' | 'tick_size'): void
   /** A window of this symbol was announced. */
   announced(slug: string): void
@@ -32,42 +35,42 @@ export interface TokenFeedActions {
 
 export interface FollowedToken {
   readonly book: TokenBook
-  /** With the last known tick size. */
+  /** Includes the last known tick size. */
   terms: HashedTerms
-  /** The last hash of its books was right. */
+  /** Whether the last hash of its books was right. */
   isHashTrusted: boolean
-  /** When the venue last sent anything of it; before that, when it was subscribed. */
+  /** When the venue last sent anything about the token, or when it was subscribed. */
   lastReceivedMs: number
   subscribedMs: number
   /** When it was last compared with the venue's own book. */
   comparedMs: number
   /**
-   * Nothing has come of it since it was subscribed, or since it froze. A REST book would then go on without the
-   * changes that still do not come, so only the stream can bring it back.
+   * Nothing has arrived for the token since it was subscribed or since it froze. A REST book would then lack the
+   * changes that still do not arrive, so only the stream can make it live again.
    */
   isSilentSinceSubscribed: boolean
 }
 
-/** What one frame has brought so far. */
+/** What one frame has yielded so far. */
 export interface Reading {
   readonly items: FrameItem[]
   refused?: DeadLetterReason
 }
 
-/** What a reader knows of its feed. */
+/** What a reader needs from its feed. */
 export interface MessageContext {
   readonly symbol: AssetSymbol
   readonly actions: TokenFeedActions
   readonly hashes: HashCheck
   readonly tradeIds: TradeIds
-  /** The followed token, of which the venue has just sent something. */
+  /** Notes that the venue has just sent something about a token; undefined if the token is not followed. */
   noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined
   push(reading: Reading, observation: DataObservation): void
 }
 
 type ReadMessage = (feed: MessageContext, message: unknown, receivedMs: number, reading: Reading) => boolean
 
-/** Each returns whether the message had the shape of its kind. */
+/** Each reader returns whether the message had the shape of its kind. */
 const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   book(feed, message, receivedMs, reading) {
     if (!BookMessage.is(message)) return false
@@ -104,7 +107,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     if (!LastTradeMessage.is(message)) return false
     const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
-    // So late it may be refused as overtaken, and must not count as streamed: the sweeps bring it.
+    // A trade this late may be refused as overtaken and must not count as streamed, because the sweeps deliver it.
     if (receivedMs - Number(message.timestamp) > MAX_OVERTAKEN_MS) return true
     const id = feed.tradeIds.newId(message)
     if (id !== undefined) feed.push(reading, mapLastTrade(message, id, token.book.leg, receivedMs))
@@ -119,7 +122,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     if (lost !== null) feed.push(reading, lost)
     return true
   },
-  /** Comes on its own clock beside the changes, so it proves life and nothing else. */
+  /** Sent independently of the changes, so it only proves that the token is alive. */
   best_bid_ask(feed, message, receivedMs) {
     if (!BestBidAskMessage.is(message)) return false
     feed.noteReceived(message.asset_id, receivedMs)
@@ -136,7 +139,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     return true
   },
 }
-/** By the kind that a message says it is, which may be any text. */
+/** A Map, because the kind that a message names may be any text. */
 export const READERS: ReadonlyMap<string, ReadMessage> = new Map(Object.entries(READ_KIND))
 
 function change(
@@ -160,7 +163,9 @@ export function createHashCheck() {
   let isTrusted = false
   const counts = { matches: 0, mismatches: 0 }
   return {
-    /** False when the hash is wrong though hashes were right before: only then it proves something about the book. */
+    /**
+     * False if the hash is wrong although earlier ones were right; only then does it prove something about the book.
+     */
     isTrustworthy(message: object, token: FollowedToken) {
       const book = message as Record<string, unknown>
       const rule = matchingRule(book, token.terms)

@@ -1,7 +1,7 @@
 /**
- * The prices that the markets settle on, each relayed about once a second: the Chainlink stream's, its means, and
- * that of the exchange. A topic that the venue dropped or that froze is not hidden by the others: while one of the
- * requested ones is silent, no tick counts as proof that the symbol's prices arrive.
+ * The prices that the markets settle on, each relayed about once a second: the Chainlink stream's price, its means, and
+ * the exchange's price. A topic that was dropped or froze must not be hidden by the others, so no tick counts as proof
+ * that a symbol's prices arrive while one of its requested topics is silent.
  */
 import { decimal, decimalText } from '../../core/decimal.ts'
 import type { SettlementPrice } from '../../core/settlement.ts'
@@ -27,7 +27,10 @@ const REFERENCE_TOPICS: Readonly<Record<string, SettlementPrice>> = {
   crypto_prices_twap_sixty: { of: 'chainlink', windowSeconds: 60 },
 }
 
-/** Hours and days are settled on the exchange's price, the others on the mean; until August 2026 on the stream's. */
+/**
+ * Hourly and daily markets settle on the exchange's price, the others on the mean (on the stream's price until August
+ * 2026).
+ */
 export const USUAL_TOPICS = ['crypto_prices_chainlink', 'crypto_prices_twap_sixty', 'crypto_prices'] as const
 
 const E18 = 18
@@ -47,7 +50,7 @@ export function referenceRoute(
     name: 'reference',
     url: host,
     channels,
-    // One topic that the venue does not know silences all of its frame: each has a frame of its own.
+    // One topic that the venue does not know silences its whole frame, so each topic has its own frame.
     greeting: channels.flatMap((channel) =>
       topics.map((topic) =>
         JSON.stringify({
@@ -61,9 +64,9 @@ export function referenceRoute(
   }
 }
 
-/** The topics are those that were subscribed. */
+/** `topics` are those that were subscribed. */
 export function createReferenceReader(topics: readonly string[] = []): FrameProtocol {
-  /** Per topic and symbol: backlogs and reconnections repeat ticks. */
+  /** Per topic and symbol, to skip ticks that backlogs and reconnections repeat. */
   const lastMs = new Map<string, number>()
   const lastReceivedMs = new Map<string, number>()
   const isArriving = (topic: string, symbol: AssetSymbol, nowMs: number) =>
@@ -114,13 +117,14 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
   return {
     read,
     accepts: false,
-    // Without it the data stops after some minutes while the socket stays open. Whether the venue answers is not documented.
+    // Without pings the data stops after some minutes while the socket stays open. Whether the venue answers them is
+    // not documented.
     heartbeat: { everyMs: 5_000, frame: 'PING', answerWithinMs: null },
     greetingPaceMs: 0,
   }
 }
 
-/** The exchange's long values are plain decimals, the oracle's whole numbers of 10^-18. */
+/** The exchange's full-accuracy values are plain decimals; the oracle's are integers in units of 10^-18. */
 function priceOf(
   tick: { value: number; full_accuracy_value?: string | null },
   { of }: SettlementPrice,

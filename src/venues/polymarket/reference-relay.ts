@@ -1,4 +1,4 @@
-/** Which relay gives the reference price: the open one, the one that wants a key, or none. */
+/** Chooses the relay of the reference price: the open one, the one that requires a key, or none. */
 import type { Channel } from '../channel.ts'
 import type { FrameProtocol } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
@@ -10,7 +10,7 @@ export interface ReferenceOptions {
   readonly reference?: 'rtds' | 'bolt' | 'none'
   /** Topics of the open relay. */
   readonly referenceTopics?: readonly string[]
-  /** For the relay that wants a key. */
+  /** For the relay that requires a key. */
   readonly bolt?: Partial<BoltCredentials>
 }
 

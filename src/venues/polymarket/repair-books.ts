@@ -1,6 +1,6 @@
 /**
- * Books by REST beside the stream: one that does not come is requested, a silent one is compared with the venue's own,
- * two books that contradict each other are replaced.
+ * Order books by REST, beside the stream: a missing one is requested, a silent one is compared with the venue's own,
+ * and two that contradict each other are replaced.
  *
  *   not live: 10 s after its subscription ──▶ requested, if the stream sends anything of it; after 30 s ──▶ subscribed again
  *   live, in its window: silent for 30 s, once a minute, and just before its end ──▶ compared
@@ -19,7 +19,7 @@ import type { FollowedToken } from './read-messages.ts'
 import type { Repairs } from './repairs.ts'
 
 const STEP_MS = 250
-/** So many frozen tokens of one socket within a minute, and the socket is cut. */
+/** The socket is cut when this many of its tokens freeze within `FROZEN_WITHIN_MS`. */
 const FROZEN_PER_SOCKET = 2
 const FROZEN_WITHIN_MS = 60_000
 
@@ -45,7 +45,7 @@ export function repairStep(
   if (!token.book.isLive) {
     const waitedMs = nowMs - token.subscribedMs
     if (waitedMs > TIMES.resubscribeMs) return 'resubscribe'
-    // Without the stream's changes a REST book would go stale unnoticed.
+    // Without the stream's changes, a REST book would become outdated unnoticed.
     return waitedMs > TIMES.bookMissingMs && !token.isSilentSinceSubscribed ? 'request' : undefined
   }
   const { startMs, endMs } = token.book.leg
@@ -89,7 +89,7 @@ export async function repairBooks(
       frozenMs = []
       session.cut(routeName(feed.symbol), 'frozen books on an open socket')
     } catch {
-      // Not compared: tried again after the next silence.
+      // Not compared; tried again when the next comparison is due.
     }
   }
 
@@ -99,7 +99,7 @@ export async function repairBooks(
     return book?.isLive === true ? book.levels.best('bids') : null
   }
 
-  /** Bids on both outcomes that cost more than 1 together would be free money: one of the books is wrong. */
+  /** Bids on both outcomes that add up to more than 1 would be free money, so one of the books is wrong. */
   function checkPairs(nowMs: number): void {
     for (const { legs } of catalogue.of(feed.symbol)) {
       const [first, second] = legs
@@ -119,7 +119,7 @@ export async function repairBooks(
       const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
       for (const observation of feed.repair(book, receivedMs)) session.emit(channel, observation)
     } catch {
-      // A new market has no book for some minutes: requested again, less and less often.
+      // A new market has no book for some minutes, so it is requested again, less and less often.
     }
     if (feed.tokens.get(tokenId)?.book.isLive === false) repairs.failed(tokenId, clock.now())
     else repairs.done(tokenId)

@@ -1,4 +1,6 @@
-/** Which books are to be requested, and when: at once after a loss, later and later where the venue has none. */
+/**
+ * Which books are to be requested, and when: at once after a loss, then less and less often while the venue has none.
+ */
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 
@@ -8,11 +10,11 @@ export function createRepairs() {
   const waiting = new Map<string, { atMs: number; tries: number; isAsked: boolean }>()
   const policy = { baseMs: TIMES.repairRetryMs, capMs: TIMES.repairSlowlyMs }
   return {
-    /** Without effect while the token waits already. */
+    /** Has no effect while the token is already waiting. */
     want(tokenId: string, atMs: number) {
       if (!waiting.has(tokenId)) waiting.set(tokenId, { atMs, tries: 0, isAsked: false })
     },
-    /** The tokens whose time has come; each is being requested until it is `done` or has `failed`. */
+    /** Returns the tokens that are due; each counts as being requested until it is `done` or has `failed`. */
     due(nowMs: number): string[] {
       const due = [...waiting].filter(([, repair]) => !repair.isAsked && repair.atMs <= nowMs)
       for (const [, repair] of due) repair.isAsked = true

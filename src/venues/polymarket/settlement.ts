@@ -1,4 +1,7 @@
-/** On which price a market is settled, as its own record states: the venue went from the stream's price to its mean in 2026. */
+/**
+ * Reads from a market's own record which price it settles on; in 2026 the venue moved from the stream's price to its
+ * mean.
+ */
 import type { SettlementPrice } from '../../core/settlement.ts'
 
 export type MeanConfig =
@@ -8,7 +11,7 @@ export type MeanConfig =
 
 const USUAL_MEAN_SECONDS = 60
 
-/** Null where the record names no price that we know. */
+/** Null if the record names no price that we know. */
 export function readSettlement(
   source: string | null | undefined,
   config?: MeanConfig,

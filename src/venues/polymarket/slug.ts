@@ -1,4 +1,6 @@
-/** Names of series and markets. Windows of hours and days follow New York's clock, so they are read, not computed. */
+/**
+ * Names of series and markets. Hourly and daily windows follow New York's clock, so their times are read, not computed.
+ */
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 
@@ -23,7 +25,7 @@ export const TENOR_MS: Record<MarketType, number> = {
 export interface Series {
   readonly symbol: AssetSymbol
   readonly marketType: MarketType
-  /** Some series are named by the asset's long name; the first that has events is the one. */
+  /** Some series use the asset's long name; the first slug that has events is the right one. */
   readonly slugs: readonly string[]
 }
 
@@ -38,7 +40,7 @@ export function seriesOf(symbol: AssetSymbol): Series[] {
 export interface SlugParts {
   readonly symbol: AssetSymbol
   readonly marketType: MarketType
-  /** Start of the window, where the slug has it. */
+  /** Start of the window, if the slug contains it. */
   readonly startMs: number | null
 }
 

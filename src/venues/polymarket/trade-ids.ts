@@ -1,17 +1,17 @@
 /**
- * The ids of streamed trades. The venue gives none, so a trade is named by its transaction, its token and its place
- * among the fills of that transaction; the same fill sent again is recognised.
+ * The ids of streamed trades. The venue sends none, so a trade is identified by its transaction, its token and its
+ * position among the fills of that transaction. A fill that is sent again is recognised.
  */
 import { Lru } from '../../kit/lru.ts'
 import { namelessTradeId, tradeId } from './mapper.ts'
 import type { LastTradeWire } from './wire.ts'
 
 const TRADES_REMEMBERED = 65_536
-/** Of one transaction and token; trades without a transaction share one group. */
+/** Fills remembered per transaction and token; trades without a transaction share one group per token. */
 const MAX_FILLS = 256
 
 interface Fills {
-  /** The newest ones. */
+  /** The newest fills. */
   readonly known: readonly string[]
   readonly count: number
 }

@@ -1,4 +1,4 @@
-/** Polymarket's messages, only the fields that are read. Lists inside texts are read by the mapper. */
+/** Polymarket's messages, reduced to the fields that are read. Lists inside strings are parsed by the mapper. */
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
@@ -7,7 +7,7 @@ import { wireType } from '../adapter/wire-type.ts'
 const Text = Type.String()
 const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema))
-/** `.5`, `0.50`, and the empty text for nothing. */
+/** `.5`, `0.50`, or the empty string for no price. */
 const PriceText = Type.String({ pattern: '^(\\d*\\.?\\d+)?$', maxLength: 40 })
 const AmountText = Type.String({ pattern: '^\\d*\\.?\\d+$', maxLength: 40 })
 const MillisText = Type.Union([Type.String({ pattern: '^\\d{1,16}$' }), Type.Integer({ minimum: 0 })])
@@ -15,7 +15,7 @@ const Numeric = Type.Union([Type.Number({ minimum: 0, maximum: 1e15 }), AmountTe
 const Seconds = Type.Integer({ minimum: 0, maximum: 99_999_999_999 })
 const TradeSide = Type.Union([Type.Literal('BUY'), Type.Literal('SELL')])
 const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }), { maxItems: MAX_LEVELS })
-/** A list, or its JSON inside a text. */
+/** A list, or a string that contains its JSON. */
 const List = Type.Union([
   Type.String({ maxLength: 4_096 }),
   Type.Array(Type.String({ maxLength: 512 }), { maxItems: 16 }),
@@ -28,7 +28,7 @@ const MeanConfig = maybe(
   }),
 )
 
-/** All windows of a day stay in memory. */
+/** Bounded, because all windows of a day stay in memory. */
 const ShortText = Type.String({ maxLength: 512 })
 const Tags = maybe(Type.Array(Type.Object({ label: maybe(Text) })))
 
@@ -84,7 +84,7 @@ export const GammaEvents = wireType(
   ),
 )
 
-/** The fallback for a winner. */
+/** The order book's record of a market, the second source for its winner. */
 const clobMarketSchema = Type.Object({
   condition_id: Text,
   closed: Type.Boolean(),
@@ -100,7 +100,7 @@ const bookSchema = Type.Object({
   hash: maybe(Text),
   bids: Type.Optional(Levels),
   asks: Type.Optional(Levels),
-  /** Old names. */
+  /** Former names of the sides. */
   buys: Type.Optional(Levels),
   sells: Type.Optional(Levels),
 })
@@ -118,7 +118,7 @@ const change = {
 }
 const changeSchema = Type.Object(change)
 export type ChangeWire = Static<typeof changeSchema>
-/** Since 2025-09-15. */
+/** The form since 2025-09-15. */
 export const ChangesMessage = wireType(
   Type.Object({
     market: Text,
@@ -126,7 +126,7 @@ export const ChangesMessage = wireType(
     price_changes: Type.Array(changeSchema, { maxItems: 2 * MAX_LEVELS }),
   }),
 )
-/** Before: one change per message, or a list without tops. */
+/** The form before: one change per message, or a list without tops. */
 export const OldChangeMessage = wireType(Type.Object({ ...change, market: Text, timestamp: MillisText }))
 
 const lastTradeSchema = Type.Object({
@@ -161,7 +161,7 @@ export const NewMarketMessage = wireType(Type.Object({ slug: Text }))
 export const ResolvedMessage = wireType(Type.Object({ market: Text, winning_asset_id: maybe(Text) }))
 export const AnyMessage = wireType(Type.Object({ event_type: Type.Optional(Text) }))
 
-/** The data interface, version 2 and the one before it. */
+/** Rows of the data interface, in version 2 and version 1. */
 const tradeV2Schema = Type.Object({
   side: TradeSide,
   token_id: Text,
@@ -216,7 +216,7 @@ export const ReferenceMessage = wireType(
   }),
 )
 
-/** The newer relay; its replies have an `op`, its data a `channel`. */
+/** The newer relay: its replies have an `op`, its data has a `channel`. */
 export const BoltReply = wireType(Type.Object({ op: Text }))
 const boltTick = { timestamp: Type.Integer({ minimum: 0 }), full_accuracy_value: AmountText }
 const boltAbout = { symbol: Text, window_seconds: Type.Optional(Type.Integer()) }

@@ -1,4 +1,4 @@
-/** Messages that say they are a day old, on a stream that sends as it happens. */
+/** Messages that claim to be a day old, on a stream that sends as it happens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPlausibleTime } from '../live/plausible.ts'

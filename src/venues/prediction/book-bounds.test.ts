@@ -1,4 +1,4 @@
-/** Books of prediction markets are kept whole; one that cannot be a book is refused aloud, never cut. */
+/** Order books of prediction markets are kept whole; an impossible one is refused and reported, never truncated. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textLevels } from '../../../test/predictions/levels.ts'

@@ -1,4 +1,4 @@
-/** The list of a symbol is one and the same until one of its markets changes; what changed is emitted once. */
+/** The list of a symbol stays the same array until one of its markets changes; each change is emitted once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MarketObservation } from '../observation.ts'

@@ -1,6 +1,6 @@
 /**
- * The markets that a catalogue knows, by id and by symbol. They are looked through every second and change every half
- * minute, so the list of a symbol is the same array until one of its markets changes.
+ * The markets that a catalogue knows, by id and by symbol. They are read every second but change only every half
+ * minute, so the list of a symbol stays the same array until one of its markets changes.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 
@@ -39,7 +39,7 @@ export class KnownMarkets<T> {
     return list
   }
 
-  /** As `of`, but what changes while they are read is seen. */
+  /** Like `of`, but iterates over the live collection and therefore sees changes made meanwhile. */
   values(symbol: AssetSymbol): Iterable<T> {
     return this.#of(symbol).values()
   }

@@ -1,4 +1,4 @@
-/** What is asked of the real hosts when nothing is configured: addresses, headers and frames, as they are documented. */
+/** What is sent to the real hosts when nothing is configured: URLs, headers and frames, as documented. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import type { Dial, VenueDependencies } from '../venue.ts'
 
 const START = Date.UTC(2026, 9, 1, 12, 1)
 
-/** Records what would have gone out; sockets lead to a loopback server. */
+/** Records what would have been sent; sockets lead to a loopback server. */
 async function outside(
   t: { after(fn: () => unknown): void },
   answer: (url: URL, init: FetchInit) => unknown,
@@ -44,7 +44,7 @@ test('polymarket: catalogue, book and price hosts, all series of all symbols, fi
   const venue = createPolymarket(dependencies)
   const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
   t.after(() => received.close())
-  // Five series for each of four symbols, and the long names of three of them where a series is not found.
+  // Five series for each of four symbols, and three of them again under the long names of three symbols.
   await received.until(() => asked.length >= 4 * 5 + 3 * 3, 'all series')
   await received.until(() => dialled.length === 5 && server.visits.length === 5, 'all sockets')
   assert.deepEqual(

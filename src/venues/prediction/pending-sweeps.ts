@@ -1,4 +1,7 @@
-/** Sweeps that have to be done: each stays pending until it succeeds, and is tried less and less often while it fails. */
+/**
+ * Sweeps that are still to be done. Each stays pending until it succeeds and is retried less and less often while it
+ * fails.
+ */
 import { backoffMs } from '../../kit/backoff.ts'
 
 const RETRY = { baseMs: 2_000, capMs: 60_000 }
@@ -8,7 +11,7 @@ export type PendingSweeps = ReturnType<typeof createPendingSweeps>
 export function createPendingSweeps(random: () => number) {
   const pending = new Map<string, { fromMs: number; failures: number; nextMs: number }>()
   return {
-    /** Everything from an instant on is to be requested. */
+    /** Everything from `fromMs` on has to be requested. */
     add(id: string, fromMs: number) {
       const known = pending.get(id)
       if (known === undefined) pending.set(id, { fromMs, failures: 0, nextMs: 0 })
@@ -23,7 +26,7 @@ export function createPendingSweeps(random: () => number) {
       known.nextMs = nowMs + backoffMs(RETRY, known.failures, random)
       known.failures += 1
     },
-    /** Since when a sweep that has failed is pending; undefined while there is none. */
+    /** The earliest start of the pending sweeps that have failed; undefined if none has. */
     failingSinceMs(): number | undefined {
       const failing = [...pending.values()].filter(({ failures }) => failures > 0)
       return failing.length === 0 ? undefined : Math.min(...failing.map(({ fromMs }) => fromMs))

@@ -1,4 +1,6 @@
-/** A sweep that fails is owed until it has succeeded: over real sockets, for both venues of prediction markets. */
+/**
+ * A sweep that fails stays pending until it has succeeded: over real sockets, for both venues of prediction markets.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -190,7 +192,7 @@ test('yes/no: the gap of a lost socket reaches back to the last frame, and is sw
   t.after(() => received.close())
   await received.until(() => received.last('book_snapshot', ticker) !== undefined, 'the book')
   const heardMs = received.last('book_snapshot', ticker)?.receivedMs ?? 0
-  // Mute for a minute, while the socket answers every ping: a trade is made that nobody sends.
+  // The venue sends nothing for a minute but still answers pings; a trade is made that it does not send.
   await received.until(() => clock.now() > heardMs + MINUTE_MS, 'a minute')
   const created = new Date(heardMs + 10_000).toISOString()
   trades.push({

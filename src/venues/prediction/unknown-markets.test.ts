@@ -1,6 +1,6 @@
 /**
- * A listed market of ours that cannot be mapped is seen: it becomes a dead letter, its time is not covered, and those of
- * others do not count.
+ * A listed market of ours that cannot be mapped is noticed: it becomes a dead letter and its time is not covered.
+ * Markets that are not ours do not count.
  */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
@@ -81,7 +81,7 @@ const contract = (ticker: string, status: string, changes: Record<string, unknow
 })
 
 const CUTOFF_S = NOW_S - 90 * 86_400
-/** These contracts as the list of the quarter of an hour; the other lists have nothing. */
+/** Lists these contracts as the quarter-hour series; the other lists are empty. */
 const quarterOf =
   (markets: readonly unknown[], cutoff: unknown = iso(CUTOFF_S)): Parameters<typeof restStandIn>[0] =>
   ({ path, query }) =>
@@ -109,7 +109,7 @@ test('kalshi: a contract that cannot be read leaves its time uncovered', async (
   assert.deepEqual((await listed('kalshi', quarterOf([good]))).covered, [range])
   for (const changes of [
     { close_time: 'noon' },
-    // Without a zone it is another instant on every machine.
+    // Without a zone, the time would depend on the machine.
     { close_time: '2026-03-14T12:00:00' },
     { volume_fp: 1 },
     { volume_fp: '1e5' },

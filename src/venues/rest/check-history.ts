@@ -1,6 +1,6 @@
 /**
- * The last check of every walk through a venue's past, whichever adapter made it: a page that does not fit the request
- * fails the walk before anything of it is stored or counts as covered.
+ * The last check of every walk through a venue's history, for all adapters: a page that does not fit the request fails
+ * the walk before any of it is stored or counts as covered.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -23,9 +23,9 @@ const KIND_OF: Readonly<Partial<Record<Topic, Kind>>> = {
   markets: 'market',
   oracle_rounds: 'oracle_round',
 }
-/** Walked once per token, each time over the whole range. */
+/** Requested once per token, each time over the whole range. */
 const PER_INSTRUMENT: ReadonlySet<Topic> = new Set(['mids', 'contract_candles'])
-/** Consecutive pages that contain and settle nothing. */
+/** Limit for consecutive pages without rows, covered or missing ranges. */
 const MAX_EMPTY_PAGES = 100
 
 export async function* checkHistory(
@@ -47,13 +47,13 @@ export async function* checkHistory(
   }
 }
 
-/** A description of the fault; undefined for a page that fits. Pages are given in their order. */
+/** Returns a description of the fault, or undefined for a page that fits. Pages must be passed in order. */
 export function createPageCheck(
   request: HistoryRequest,
   describe: Pick<VenueDescription, 'source'>,
 ): (page: HistoryPage) => string | undefined {
   const { topic, range } = request
-  /** Per instrument the place of the newest row, and the keys of its instant. */
+  /** Per instrument: the position of the newest row, and the keys of the rows at that position. */
   const newest = new Map<string, { at: number | bigint; keys: Set<string> }>()
   let settledMs = range.fromMs
   let empty = 0
@@ -66,17 +66,17 @@ export function createPageCheck(
   }
 
   function timeFault(row: DataObservation): string | undefined {
-    // Markets are listed by their end, which may be put off.
+    // Markets are listed by their end, which may be postponed.
     if (row.kind === 'market') return undefined
     const timeMs = timeOf(row)
-    // After an id the range only sets the end.
+    // With `afterId`, the range only sets the end.
     const fromMs = request.afterId === undefined ? range.fromMs : Number.NEGATIVE_INFINITY
     return timeMs >= fromMs && timeMs < range.toMs
       ? undefined
       : `of ${timeMs}, asked for ${range.fromMs} to ${range.toMs}`
   }
 
-  /** In order, and none twice. */
+  /** Rows must be in order and unique. */
   function orderFault(row: DataObservation): string | undefined {
     if (row.kind === 'market') return undefined
     const at = placeOf(row)
@@ -122,7 +122,7 @@ function timeOf(row: DataObservation): number {
   return row.kind === 'candle' || row.kind === 'contract_candle' ? row.openTimeMs : row.venueTimeMs
 }
 
-/** What grows from row to row. */
+/** The value that grows from row to row. */
 function placeOf(row: DataObservation): number | bigint {
   switch (row.kind) {
     case 'aggregate_trade':

@@ -1,22 +1,22 @@
-/** What a venue's HTTP response means for the client. Status codes are handled here only. */
+/** Decides what a venue's HTTP response means for the client. Status codes are handled only here. */
 import type { ResponseHeaders } from './http.ts'
 
 export type Verdict =
   | { readonly kind: 'ok' }
-  /** Send nothing at all before this much time has passed. */
+  /** Send no request at all until this much time has passed. */
   | { readonly kind: 'halt'; readonly waitMs: number; readonly reason: string }
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Without a `Retry-After`: limit, ban and firewall. A ban grows with every request that ignores it. */
+/** Waits without a `Retry-After`, for a rate limit, a ban and a firewall. Requests during a ban make it longer. */
 const LIMITED_MS = 16_000
 const BANNED_MS = 120_000
 const BLOCKED_MS = 60_000
-/** The windows of all limits are shorter: one absurd header must not end the recording of a venue for days. */
+/** Longer than the window of any limit; an absurd header must not stop the recording of a venue for days. */
 const MAX_LIMITED_MS = 15 * 60_000
 /** The longest ban of any venue. */
 const MAX_BANNED_MS = 3 * 24 * 3_600_000
-/** A wait of nothing would send all tries at once. */
+/** A wait of zero would use up all tries at once. */
 const MIN_HALT_MS = 1_000
 
 export function classifyReply(reply: {
@@ -47,10 +47,10 @@ export function classifyReply(reply: {
     case 408:
       return { kind: 'retry', reason: 'timeout at the venue' }
   }
-  // Nothing was sent that could be answered with "not modified", and redirects are not followed: an intermediary.
+  // We send no conditional requests and follow no redirects, so this status comes from an intermediary.
   if (status < 400) return { kind: 'retry', reason: `status ${status}` }
   if (status >= 500) {
-    // Hyperliquid answers 500 with `null` to a coin it does not know: asking again cannot help.
+    // Hyperliquid answers a coin it does not know with status 500 and `null`; a retry cannot help.
     if (body.trim() === 'null') return { kind: 'refused', reason: `status ${status} with null: unknown name` }
     return { kind: 'retry', reason: `status ${status}` }
   }
@@ -82,7 +82,7 @@ function errorText(body: string): string {
       return 'code' in parsed ? `${parsed.code} ${parsed.msg}` : String(parsed.msg)
     }
   } catch {
-    // Not JSON: its beginning is the message.
+    // Not JSON: the beginning of the body is the message.
   }
   return body.slice(0, 120)
 }

@@ -1,15 +1,15 @@
 /**
- * Follows a venue's cursor to its end. A cursor that comes a second time fails the walk, and so do more pages than any
- * walk has: they would be followed, and their rows kept, for ever.
+ * Follows a venue's cursor to its end. A repeated cursor, or more pages than any walk can have, fails the walk;
+ * otherwise it would never end and keep collecting rows.
  */
 import type { DeadLetters } from '../dead-letter.ts'
 import { misfit } from './expect-fit.ts'
 import type { RestResponse } from './rest-client.ts'
 
-/** The cursor of the next page; undefined at the end. */
+/** Returns the cursor of the next page, or undefined at the end. */
 export type NextCursor = (cursor: string | null | undefined, response: RestResponse) => string | undefined
 
-/** Half a million rows of most venues; ranges are chosen so that they have a small part of that. */
+/** Half a million rows at most venues; requested ranges are chosen to need a small part of that. */
 const MAX_PAGES = 500
 const MAX_CURSOR_CHARS = 4_096
 

@@ -1,4 +1,4 @@
-/** A venue that never comes to an end: every walk is given up after a bounded number of pages and rows. */
+/** A venue whose pages never end: every walk is given up after a bounded number of pages and rows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

@@ -1,7 +1,7 @@
 /**
- * A response must fit its request. Rows of other times, in another unit, of another symbol or interval, twice, out of
- * order, or more than were requested mean that something else was answered: then none of it is used, nothing
- * counts as read, and the response is kept as a dead letter.
+ * A response must fit its request. Rows of other times, in another unit, of another symbol or interval, duplicated, out
+ * of order or in excess mean that the venue answered something else. Then none of the rows is used, nothing counts as
+ * read, and the response is kept as a dead letter.
  */
 import { DEAD_LETTER_TEXT_LENGTH, type DeadLetters } from '../dead-letter.ts'
 import type { HistoryRange } from '../venue.ts'
@@ -10,17 +10,17 @@ import { type RestResponse, VenueError } from './rest-client.ts'
 export interface Fit<R> {
   /** Where the response came from. */
   readonly origin: string
-  /** Half open; the time of every row lies in it. */
+  /** Half open; every row's time must lie in it. */
   readonly range: HistoryRange
   readonly timeOf: (row: R) => number
-  /** Of the times: each after the one before, none before the one before, none after it, or any. */
+  /** Order of the times: `rising` is strictly ascending, the next two allow equal times. */
   readonly order: 'rising' | 'ascending' | 'descending' | 'any'
   readonly maxRows?: number
-  /** What is wrong with a row beyond its time, given the one before it. */
+  /** Returns what is wrong with a row apart from its time, given the row before it. */
   readonly fault?: (row: R, before: R | undefined) => string | undefined
 }
 
-/** A description of the first fault; undefined for a response that fits. */
+/** Describes the first fault; undefined for a response that fits. */
 function misfitOf<R>(rows: readonly R[], fit: Fit<R>): string | undefined {
   const { range, timeOf, order } = fit
   if (fit.maxRows !== undefined && rows.length > fit.maxRows)
@@ -53,7 +53,7 @@ function isInOrder(order: Fit<unknown>['order'], stepMs: number): boolean {
   }
 }
 
-/** Looked at before any of the rows. */
+/** Called before any of the rows is examined. */
 export function expectRows(
   rows: readonly unknown[],
   maxRows: number,
@@ -75,10 +75,10 @@ export function expectFit<R>(
   if (fault !== undefined) throw misfit(fault, fit.origin, answer, deadLetters)
 }
 
-/** It may name what the venue sent in the place of a symbol. */
+/** A fault may quote text of the venue, which can have any length. */
 const MAX_FAULT_CHARS = 300
 
-/** Keeps the response as a dead letter and makes the error that fails the walk. A later try may succeed. */
+/** Keeps the response as a dead letter and returns the error that fails the walk. A later attempt may succeed. */
 export function misfit(
   fault: string,
   origin: string,

@@ -1,6 +1,6 @@
 /**
- * The real HTTP client. Not the global `fetch`: it builds several streams and a dozen objects per request, which costs
- * more than everything else that is done with the answer.
+ * The real HTTP client. The global `fetch` is not used, because it creates several streams and a dozen objects per
+ * request, which costs more than all other work on the answer.
  */
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -10,7 +10,7 @@ import type { Fetch, FetchInit, HttpResponse } from './http.ts'
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const ENCODINGS: ReadonlySet<string> = new Set(['', 'identity', 'gzip', 'x-gzip'])
 
-/** A name and password inside the address travel as a header: errors would repeat them. */
+/** Credentials in the URL are sent as a header instead, because error messages would repeat the URL. */
 export const fetchOverHttp: Fetch = (url, init) => {
   if (!url.includes('@')) return send(url, init)
   const address = new URL(url)
@@ -32,7 +32,7 @@ async function send(url: string, { method, headers, body, signal }: FetchInit): 
       signal,
     })
     const { statusCode: status } = response
-    // Whoever reads the body gets its errors; one that is given up must not end the thread.
+    // The reader of the body gets its errors; the error of an abandoned body must not end the thread.
     response.body.on('error', () => {})
     if (REDIRECTS.has(status)) {
       response.body.destroy()
@@ -41,7 +41,7 @@ async function send(url: string, { method, headers, body, signal }: FetchInit): 
     const get = (name: string) => textOf(response.headers[name.toLowerCase()])
     const encoding = (get('content-encoding') ?? '').trim().toLowerCase()
     if (!ENCODINGS.has(encoding)) {
-      // A body that nobody reads would keep its socket open for minutes.
+      // An unread body would keep its socket open for minutes.
       response.body.destroy()
       throw new Error(`an answer encoded as ${encoding.slice(0, 80)}`)
     }

@@ -1,11 +1,11 @@
-/** Arithmetic of half-open ranges for walks through a venue's past. */
+/** Arithmetic of half-open ranges, for walks through a venue's history. */
 import type { HistoryPage, HistoryRange } from '../venue.ts'
 
 export function rangeOrNull(fromMs: number, toMs: number): HistoryRange | null {
   return toMs > fromMs ? { fromMs, toMs } : null
 }
 
-/** The part of a range that a venue no longer has (null when there is none), and the part that it has. */
+/** Splits a range into the part that the venue no longer has and the part that it has; null for an empty part. */
 export function splitByAge(
   range: HistoryRange,
   oldestMs: number,

@@ -1,6 +1,6 @@
-/** How a request is sent and what is read of its response: that of the global `fetch` fits, and so does a fake. */
+/** The part of `fetch` that the client uses. The global `fetch` satisfies it, and so does a fake in tests. */
 export type Fetch = (url: string, init: FetchInit) => Promise<HttpResponse>
-/** What is read of a response; that of the global `fetch` is one. */
+/** The part of a response that the client reads; the `Response` of the global `fetch` satisfies it. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: ResponseHeaders

@@ -1,6 +1,6 @@
 /**
- * What a venue, or somebody between it and us, may send in the place of an answer, over real sockets: none of it is an
- * answer, the request is tried again within its budget, no socket stays open, and no message repeats all of it.
+ * What a venue, or an intermediary, may send instead of an answer, over real sockets: none of it counts as an answer,
+ * the request is retried within its budget, no socket stays open, and no error message repeats all of it.
  */
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
@@ -49,7 +49,7 @@ const gzip = { ...JSON_TYPE, 'content-encoding': 'gzip' }
 const bomb = gzipSync(Buffer.alloc(20_000_000))
 const packed = gzipSync('{"fine":true,"more":"and more of it"}')
 
-/** Each is tried again, and is none in the end. */
+/** Each of these is retried and fails in the end. */
 const FAULTS: Record<string, (response: ServerResponse) => void> = {
   'a page of HTML with 200': (response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Just a moment…</html>'),
@@ -92,7 +92,7 @@ for (const [name, send] of Object.entries(FAULTS))
     const { request, asked, open } = await venueWith(t, send)
     await assert.rejects(request(), (error) => error instanceof VenueError && !error.isFinal)
     assert.equal(asked(), TRIES)
-    // One may be kept for the next request.
+    // One socket may be kept for the next request.
     await until('its sockets are closed', () => open.size <= 1)
   })
 

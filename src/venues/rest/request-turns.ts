@@ -1,6 +1,6 @@
 /**
- * Bounds the requests in flight. Those of the live side go before those of the backfill, which never has all places:
- * one is always left to the live side, however slowly the venue answers.
+ * Limits the requests in flight. Requests of the live side go before those of the backfill, and the backfill never
+ * takes all places: one always remains for the live side, however slowly the venue answers.
  */
 export interface Turns {
   run<T>(isBackground: boolean, work: () => Promise<T>): Promise<T>
@@ -20,7 +20,7 @@ export function createTurns(places: number): Turns {
     if (isBackground) ofBackground += 1
   }
 
-  /** The place is taken before the waiting request resumes, so that no other gets in between. */
+  /** Takes the place before the waiting request resumes, so that no other request can take it in between. */
   function letIn(): void {
     for (const isBackground of [false, true]) {
       const queue = isBackground ? waiting.background : waiting.live

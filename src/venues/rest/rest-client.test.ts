@@ -13,7 +13,7 @@ afterEach(async () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse, index: number) => void
 
-/** A loopback venue whose answers are scripted by the number of the question. */
+/** A loopback venue whose answers are scripted by the number of the request. */
 async function venueWith(handler: Handler, limits: Partial<RestLimits> = {}, clock: Clock = systemClock) {
   const asked: { atMs: number; url: string }[] = []
   const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 /**
- * What was really sent in each window of a budget, counted when a request leaves: a check of the budget
- * (weight-budget.ts), which counts when room is taken, and of everything in between.
+ * Counts what was actually sent in each window of a budget, at the moment a request leaves. This checks the budget
+ * (weight-budget.ts), which counts when room is taken, and everything in between.
  */
 import type { Clock } from '../../kit/clock.ts'
 import type { RequestBudget } from './weight-budget.ts'
@@ -8,9 +8,9 @@ import type { RequestBudget } from './weight-budget.ts'
 export interface SentWeight {
   readonly pool: string
   readonly limit: number
-  /** Of this window. */
+  /** Weight sent in the current window. */
   readonly sent: number
-  /** Windows with more than the venue allows. */
+  /** Number of windows in which more was sent than the venue allows. */
   readonly overruns: number
 }
 
@@ -34,7 +34,7 @@ export function countSentWeight(budgets: Readonly<Record<string, RequestBudget>>
       const wasInside = pool.sent <= pool.limit || pool.requests === 1
       pool.sent += weight
       pool.requests += 1
-      // A single request above the whole budget is sent alone.
+      // A single request above the whole budget is no overrun, because it is sent alone.
       if (wasInside && pool.sent > pool.limit && pool.requests > 1) pool.overruns += 1
     },
     read: (): SentWeight[] =>

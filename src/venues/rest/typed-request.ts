@@ -9,7 +9,7 @@ export interface RestAccess {
   readonly deadLetters: DeadLetters
 }
 
-/** The same requests as part of a walk through the past: those of the live side go first. */
+/** Marks all requests as part of a history walk, so that those of the live side go first. */
 export function inBackground(asker: RestAccess): RestAccess {
   const { client, deadLetters } = asker
   return {
@@ -35,10 +35,10 @@ export async function requestTyped<T>(
   throw new VenueError(`${question.path}: an answer of unknown shape`, { isFinal: false })
 }
 
-/** No venue is asked for a tenth of that. */
+/** Ten times more than is ever requested from a venue. */
 const MAX_ROWS = 50_000
 
-/** The rows that can be read; each of the others becomes a dead letter. */
+/** Returns the readable rows; each unreadable one becomes a dead letter. */
 export function readRows<T>(
   asker: Pick<RestAccess, 'deadLetters'>,
   rows: readonly unknown[],
@@ -54,7 +54,7 @@ export function readRows<T>(
   })
 }
 
-/** A row that is nested too deep for `JSON.stringify` is still only one that cannot be read. */
+/** A row nested too deeply for `JSON.stringify` is just another unreadable row. */
 function textOf(row: unknown): string {
   try {
     return JSON.stringify(row) ?? ''
@@ -63,7 +63,7 @@ function textOf(row: unknown): string {
   }
 }
 
-/** Every row, or an error: with one unreadable row the response was not read in full. */
+/** Returns all rows, or throws: with one unreadable row the response was not read in full. */
 export function readEveryRow<T>(
   asker: Pick<RestAccess, 'deadLetters'>,
   rows: readonly unknown[],
@@ -76,7 +76,7 @@ export function readEveryRow<T>(
   throw new VenueError(`${about.origin}: ${count} of ${rows.length} rows cannot be read`, { isFinal: false })
 }
 
-/** A readable row of an unknown kind: a new version or status of the venue. */
+/** Reports a readable row of an unknown kind, such as a new version or status at the venue. */
 export function unknownRow(
   asker: Pick<RestAccess, 'deadLetters'>,
   row: unknown,
@@ -85,7 +85,9 @@ export function unknownRow(
   asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: textOf(row) })
 }
 
-/** The venue's clock from the `Date` header of a response: whole seconds, taken at their middle. */
+/**
+ * The venue's time from the `Date` header of a response, which has whole seconds; the middle of the second is taken.
+ */
 export function headerTime(answer: RestResponse): number {
   const reported = Date.parse(answer.headers.get('date') ?? '')
   return Number.isFinite(reported) ? reported + 500 : answer.receivedMs

@@ -7,7 +7,7 @@ import { createWeightBudget } from './weight-budget.ts'
 const MINUTE = 1_800_000_000_000
 const never = new AbortController().signal
 
-/** Sleeping moves the time. */
+/** Sleeping advances the time. */
 function budgetAt(startMs: number, windowMs = 60_000) {
   let nowMs = startMs
   const slept: number[] = []

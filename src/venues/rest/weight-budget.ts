@@ -1,7 +1,7 @@
 /**
- * How many requests a venue allows. The header of every response corrects our count, because other programs may share
- * the address. A window is a slice of the clock, as the venues count it, not a sliding one. A request near the border
- * may have been counted in either window: it counts in both.
+ * Tracks how many requests a venue allows. A header of every response corrects our count, because other programs may
+ * share the address. A window is a fixed slice of the clock, as the venues count, not a sliding one. A request near the
+ * boundary may be counted in either window by the venue, so it counts in both here.
  */
 
 import type { Clock } from '../../kit/clock.ts'
@@ -10,13 +10,15 @@ import type { ResponseHeaders } from './http.ts'
 export interface RequestBudget {
   readonly limit: number
   readonly windowMs: number
-  /** The response header with what the window has used so far. */
+  /** The response header that reports how much of the window is used. */
   readonly usedHeader?: string
 }
 
-/** Left unused, for requests of others and for our own errors. */
+/** Headroom for other clients on the same address and for errors in our own counting. */
 const BUDGET_RESERVE = 0.1
-/** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
+/**
+ * The venue's clock differs from ours, so a new window is entered this much late (a tenth of the window if shorter).
+ */
 const WINDOW_GUARD_MS = 1_000
 
 export function createWeightBudget(options: { budget: RequestBudget; clock: Clock }) {
@@ -25,11 +27,11 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
   const guardMs = Math.min(WINDOW_GUARD_MS, budget.windowMs / 10)
   let window = -1
   let used = 0
-  /** Taken and not settled. */
+  /** Weight that was taken and is not settled yet. */
   let underWay = 0
-  /** Settled so late that the venue may have counted it in its next window. */
+  /** Weight settled so late in the window that the venue may have counted it in the next one. */
   let late = 0
-  /** Requests of the live side that wait for room; those of the backfill wait behind them. */
+  /** Number of live requests that wait for room; backfill requests wait behind them. */
   let liveWaiting = 0
 
   const enterWindow = () => {
@@ -42,8 +44,8 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
 
   return {
     /**
-     * Waits until the window has room, then takes it. A share below 1 is that of the backfill: it ends that much
-     * sooner, and requests without one go first.
+     * Waits until the window has room, then takes it. A share below 1 marks the backfill, which may use only this share
+     * of the window and yields to requests without one.
      */
     async take(weight: number, signal: AbortSignal, share = 1) {
       const isBackground = share < 1
@@ -59,7 +61,7 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
             liveWaiting += 1
           }
           const nextMs = (window + 1) * budget.windowMs + guardMs
-          // Room left to the live side is checked again soon: the live side may not need all of it.
+          // While live requests wait, the backfill checks again soon, because they may not need all of the room.
           const waitMs = hasRoom ? budget.windowMs / 20 : nextMs - clock.now()
           await clock.sleep(Math.max(1, waitMs), signal)
         }
@@ -69,13 +71,13 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
       used += weight
       underWay += weight
     },
-    /** The request was answered, or will not be: the venue has counted it by now. */
+    /** The request was answered or has failed, so the venue has counted it by now. */
     settle(weight: number) {
       enterWindow()
       underWay -= weight
       if (clock.now() >= (window + 1) * budget.windowMs - guardMs) late += weight
     },
-    /** Takes over what a response reports about its window. */
+    /** Adopts the usage that a response reports, if it is higher than our count. */
     correct(headers: ResponseHeaders) {
       if (budget.usedHeader === undefined) return
       const reported = Number(headers.get(budget.usedHeader) ?? Number.NaN)

@@ -1,4 +1,4 @@
-/** The dialler of a simulated process as the connections to the nodes want it. */
+/** The dialler of a simulated process, in the form that node connections need. */
 import type { DialNode } from '../../../src/upstreams/dial-node.ts'
 import type { Dial } from '../../../src/venues/venue.ts'
 

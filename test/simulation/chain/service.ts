@@ -1,7 +1,7 @@
 /**
  * The chain half of one process of the service, in one thread: the pool of nodes, the followed chain, the index and
- * the tail of the event log. The thread of the indexer is a process of its own that can die alone. Where two processes
- * share the index, the one that leads writes it, and both read the log.
+ * the tail of the event log. The indexer's thread is simulated as a separate process that can die alone. If two
+ * processes share the index, the leader writes it and both read the log.
  */
 import { leadPart } from '../../../src/app/lead.ts'
 import { lookAtLog } from '../../../src/events/look-at-log.ts'
@@ -22,7 +22,7 @@ import { nodeDial } from './dial.ts'
 import { INDEX_PART, isIndexWrite, type SharedIndex } from './shared-index.ts'
 import { CHAIN_NETWORK, type WorldNode } from './world.ts'
 
-/** Fewer sockets and questions than in production, and a lag that a chain of slow blocks can have. */
+/** Fewer sockets and requests than in production, and a lag limit that suits a chain with slow blocks. */
 const POOL = { lightSockets: 1, heavySockets: 2, probeEveryMs: 3_000, lagOut: 12, lagIn: 4 }
 const MEMPOOL_PACE = { minMs: 4_000, flowMs: 4_000, quietMs: 4_000 }
 const DROP_AFTER_MS = 60_000
@@ -36,7 +36,7 @@ export interface ChainServiceOptions {
   readonly nodes: readonly WorldNode[]
   /** The highest number of an event that readers are known to have. */
   readonly knownSeq?: number
-  /** Given: another process may index, too. */
+  /** Set if another process may index as well. */
   readonly shared?: SharedIndex | undefined
   readonly onGap?: (gap: ChainGap) => void
 }
@@ -44,16 +44,16 @@ export interface ChainServiceOptions {
 export interface ChainService {
   readonly upstreams: Upstreams
   readonly watched: WatchedAddresses
-  /** As the API reads them. */
+  /** The stores as the API reads them. */
   readonly stores: ChainStores
   readonly tail: EventTail
-  /** Whether it writes the index. */
+  /** Whether this process writes the index. */
   isLeading(): boolean
-  /** As after a signal. */
+  /** Stops as on a signal. */
   stop(): Promise<void>
 }
 
-/** Starts at once; what it opens is known before it is ready, so that it can be killed in between. */
+/** Starts immediately; what it opens is known before it is ready, so that it can be killed in between. */
 export function startChainService(options: ChainServiceOptions) {
   const { surroundings, process, address, shared } = options
   const { clock, random } = process
@@ -169,15 +169,15 @@ export function startChainService(options: ChainServiceOptions) {
 
   return {
     ready: start(),
-    /** The files of a process that was killed. */
+    /** Closes the files of a process that was killed. */
     closeFiles,
     killIndexThread: () => thread?.kill(),
-    /** Both threads: a signal stops the whole process. */
+    /** Both threads, because a signal stops the whole process. */
     processes: () => [process, ...(thread === undefined ? [] : [thread])],
   }
 }
 
-/** Calls into a thread: after its death they fail, and with the process of the caller they never return. */
+/** Calls into a thread: they fail after its death, and never return after the death of the calling process. */
 function callsInto(thread: SimulatedProcess, caller: SimulatedProcess, indexer: Promise<Indexer>): Indexer {
   const lost = () => new ThreadEndedError('the indexer has ended')
   const call = (name: string, args: unknown[]) =>

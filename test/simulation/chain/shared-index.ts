@@ -1,6 +1,7 @@
 /**
- * What two processes share of which one writes the index: the leases, the fence around every write, and the notices that
- * a store for several processes sends when the log has grown. What a leader of an earlier term writes breaks law 6.
+ * What two processes share when one of them writes the index: the leases, the fence around every write, and the
+ * notifications that a store for several processes sends when the log has grown. A write by a leader of an earlier term
+ * breaks law 6.
  */
 import type { ChainStores } from '../../../src/store/chain.ts'
 import type { EventStore } from '../../../src/store/events.ts'
@@ -20,14 +21,14 @@ export interface SharedIndex {
   readonly leases: LeaseStore
   /** The stores as the leader of this term writes them. */
   fenced(stores: ChainStores, fence: Fence): ChainStores
-  /** The log with notices to this process. */
+  /** The log, with notifications to this process. */
   noticed(events: EventStore, process: SimulatedProcess): EventStore
   close(): Promise<void>
 }
 
 export function shareIndex(parts: {
   leases: LeaseStore
-  /** The judge's own. */
+  /** The stores that the judge reads. */
   reader: ChainStores
   time: VirtualTime
   random: Random

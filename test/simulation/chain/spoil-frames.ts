@@ -1,18 +1,18 @@
-/** The frames of a node on their way out, as a node with a defect would send them. */
+/** Changes the outgoing frames of a node into those that a defective node would send. */
 import type { ServerSocket } from '../../../sandbox/server/transport.ts'
 import type { Random } from '../random.ts'
 
 export type SpoiledFrames =
   /** A frame ends in the middle. */
   | 'truncated'
-  /** Notifications come twice. */
+  /** Notifications are sent twice. */
   | 'repeated'
   /** A call gets the answer that an earlier call of its method got. */
   | 'stale-answer'
 
 export interface Spoiler {
   behind(socket: ServerSocket): ServerSocket
-  /** Each frame with this probability, until the returned function is called. */
+  /** Spoils each frame with this probability until the returned function is called. */
   set(kind: SpoiledFrames, share: number): () => void
 }
 
@@ -20,7 +20,7 @@ export function createSpoiler(random: Random): Spoiler {
   const active = new Set<{ readonly kind: SpoiledFrames; readonly share: number }>()
   const isHit = (kind: SpoiledFrames) =>
     [...active].some((fault) => fault.kind === kind && random.chance(fault.share))
-  /** The last two answers of each method, by their text behind the id. */
+  /** The last two answers of each method: the text after the id. */
   const answers = new Map<string, string[]>()
 
   function remember(text: string): { head: string; earlier: string | undefined } | undefined {

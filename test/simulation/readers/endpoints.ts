@@ -1,4 +1,4 @@
-/** Endpoints with a price per row, a fixed price and none, whose handlers wait for a store as real ones do. */
+/** Endpoints with a price per row, a fixed price and no price, whose handlers wait for a store as real ones do. */
 import { Type } from 'typebox'
 import { publishedRoutes } from '../../../src/api/publish/router.ts'
 import { base, flat } from '../../../src/contract/costs.ts'

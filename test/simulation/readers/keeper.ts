@@ -1,4 +1,4 @@
-/** Keeps a process running: it is killed, stopped and started again, on the same files. */
+/** Keeps a process running: it is killed, stopped and started again on the same files. */
 import type { SimulatedProcess } from '../process.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 
@@ -13,7 +13,7 @@ const START_AGAIN_MS = 3_000
 interface KeeperOptions<S> {
   start(number: number): Starting<S>
   readonly time: VirtualTime
-  /** It was killed, or stopped without writing everything. */
+  /** Called when it was killed, or stopped without writing everything. */
   readonly onDeath: () => void
   readonly note: (text: string) => void
 }
@@ -43,7 +43,7 @@ export class Keeper<S extends { stop(): Promise<boolean> }> {
     own.up = await starting.ready
   }
 
-  /** The returned function ends the reason why it is down. */
+  /** The returned function removes this reason for being down. */
   kill(): () => void {
     const reason = {}
     this.#reasons.add(reason)
@@ -72,12 +72,12 @@ export class Keeper<S extends { stop(): Promise<boolean> }> {
       if (this.#running === own) this.#running = undefined
       ended.resolve()
     }
-    // A signal waits as long as the process stands still.
+    // While the process is paused, the signal waits.
     process.reach(() => void stop())
     return () => void ended.promise.then(() => this.#resume(reason))
   }
 
-  /** Stands still until the returned function is called. */
+  /** Pauses the process until the returned function is called. */
   pause(): () => void {
     const process = this.process
     process?.stop()
@@ -87,7 +87,7 @@ export class Keeper<S extends { stop(): Promise<boolean> }> {
   async end(): Promise<void> {
     this.#reasons.add({})
     const own = this.#running
-    // A law that was broken ends the simulation in the middle of a fault.
+    // A broken law ends the simulation in the middle of a fault.
     while (own?.starting.process.isStopped) own.starting.process.goOn()
     if (own?.up !== undefined && !own.isEnding) {
       own.isEnding = true
@@ -109,7 +109,7 @@ export class Keeper<S extends { stop(): Promise<boolean> }> {
     this.#reasons.delete(reason)
     if (this.#reasons.size > 0 || this.#running !== undefined) return
     this.begin().catch((error: unknown) => {
-      // As a service that cannot start: it ends, and is started again.
+      // Like a service that cannot start: it exits and is started again.
       this.#options.note(`the service could not start: ${String(error)}`)
       const end = this.kill()
       this.#options.time.after(START_AGAIN_MS, end)

@@ -1,4 +1,4 @@
-/** Writes events to the log as an indexer would, in a process of its own, and forgets old ones on request. */
+/** Writes events to the log as an indexer would, in a separate process, and drops old ones on request. */
 
 import { newEvent } from '../../../src/events/event.ts'
 import type { ChainStores } from '../../../src/store/chain.ts'
@@ -11,7 +11,7 @@ import { ADDRESSES, READER_NETWORK, WRITTEN_KINDS } from './world.ts'
 export function startLogWriter(parts: {
   time: VirtualTime
   random: Random
-  /** Behind a disk. */
+  /** The store behind the simulated disk. */
   stores: ChainStores
   gapMs: number
   onWritten: (seq: number) => void
@@ -51,7 +51,7 @@ export function startLogWriter(parts: {
     return newEvent({ ...common, kind, addresses: [address], data })
   }
 
-  /** One after the other; an event whose write failed is not written again: the log is what counts. */
+  /** Writes one after the other; an event whose write failed is not written again, because only the log counts. */
   function write(count: number): void {
     const events = Array.from({ length: count }, drawEvent)
     last = last.then(() => appendEvents(stores.chain, events)).then(parts.onWritten, () => undefined)

@@ -1,4 +1,4 @@
-/** What receivers of webhooks do to those who deliver to them. */
+/** Faults of webhook receivers. */
 import type { FaultKind, ScheduledFault } from '../schedule.ts'
 import type { ReceiverMood, Receivers } from './receivers.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What reads in one process of the service: the gate with its ledger, and where it has the event log also the webhooks
- * and the stream. The real parts, put together as `src/app` does it, over the ports of a simulated process.
+ * The readers in one process of the service: the gate with its ledger and, if the process has the event log, also the
+ * webhooks and the stream. These are the real parts, assembled as in `src/app`, on the ports of a simulated process.
  */
 
 import type { Endpoint, Listen, ServerSocket } from '../../../sandbox/server/transport.ts'
@@ -38,7 +38,7 @@ export interface ReaderService {
   readonly ledger: Ledger
   /** Undefined in a process that only answers requests. */
   readonly webhooks: WebhookService | undefined
-  /** As after a signal. False: charges could not be written. */
+  /** Stops as on a signal; false if charges could not be written. */
   stop(): Promise<boolean>
 }
 
@@ -47,7 +47,7 @@ export interface ReaderServiceOptions {
   readonly process: SimulatedProcess
   readonly address: SqliteAddress
   readonly events: EventStore
-  /** Given: webhooks and stream run here. */
+  /** Set if webhooks and stream run in this process. */
   readonly log?: {
     readonly tail: EventTail
     readonly watch: (addresses: readonly string[]) => () => void
@@ -56,7 +56,7 @@ export interface ReaderServiceOptions {
   }
 }
 
-/** Starts at once; the files are known before it is ready, so that it can be killed in between. */
+/** Starts immediately; its files are known before it is ready, so that it can be killed in between. */
 export function startReaderService(options: ReaderServiceOptions) {
   const { surroundings, process, address } = options
   const { clock, random } = process
@@ -157,7 +157,7 @@ export function startReaderService(options: ReaderServiceOptions) {
   return { ready: start(), closeFiles }
 }
 
-/** As `src/api/http/websocket.ts` does it over `ws`. */
+/** Does what `src/api/http/websocket.ts` does with `ws`. */
 function streamEndpoint(
   process: SimulatedProcess,
   gate: ReturnType<typeof createStreamGate>,

@@ -1,4 +1,4 @@
-/** Informs the operator when nothing is recorded, and which settings change that. */
+/** Tells the operator that nothing is recorded, and which settings change that. */
 import type { Environment } from '../../../core/environment.ts'
 
 interface RecordingSettings {
@@ -9,9 +9,9 @@ interface RecordingSettings {
 }
 
 export interface IdleNotice {
-  /** Null where venues are recorded. */
+  /** Null if venues are recorded. */
   readonly market: string | null
-  /** Null where nodes are connected. */
+  /** Null if nodes are connected. */
   readonly chain: string | null
 }
 
@@ -35,7 +35,7 @@ export function idleNotice(config: RecordingSettings, environment: Environment):
   }
 }
 
-/** Printed at the start when no environment records anything; undefined when one does. */
+/** Printed at startup if no environment records anything; undefined if one does. */
 export function nothingToRecord(config: RecordingSettings): string | undefined {
   if ((config.test && config.sandbox) || config.live.length > 0 || config.nodes.length > 0) return undefined
   const on = `${config.test ? '' : 'TAPELINE_TEST=on and '}TAPELINE_SANDBOX=on`

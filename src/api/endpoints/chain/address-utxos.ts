@@ -26,7 +26,7 @@ const AddressUtxos = Type.Object({
   credits_used: integerField('Credits that this answer cost.'),
 })
 
-/** One call is made for every answer. */
+/** Every answer takes one call to the node. */
 const cost = base(10).per('upstream call', 5, 1).perRow(1)
 
 export const addressUtxos = endpoint({
@@ -75,7 +75,7 @@ function compare(a: Place, b: Place): number {
   return a.index - b.index
 }
 
-/** Only as many as are shown are retained, however many there are. */
+/** Retains only as many outputs as are shown, however many there are. */
 async function firstAfter(
   all: AsyncIterable<Utxo>,
   after: Place | undefined,

@@ -3,7 +3,7 @@ import { decodeAddress } from '../../../core/chain/address.ts'
 import { type Network, networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 
-/** Prefix, checksum, version and length are checked; `reason` says which of them is wrong. */
+/** Validates prefix, checksum, version and length; `reason` says which of them is wrong. */
 export const addressPathParam = readBy<string>('A Kaspa address, with its prefix.', {
   schema: { type: 'string', pattern: '^kaspa(test|sim|dev)?:[a-z0-9]+$' },
   example: (samples) => samples.address,
@@ -23,7 +23,7 @@ export const txIdParam = readBy<string>('Transaction id.', {
       : new ParamRefusal('must be 64 hex digits', undefined, 'format'),
 })
 
-/** A valid address of another network is refused too: it has no history here. */
+/** Also refuses a valid address of another network, because it has no history here. */
 export function requireNetwork(address: string, network: Network): void {
   const { addressPrefix } = networkInfo(network)
   if (address.startsWith(`${addressPrefix}:`)) return

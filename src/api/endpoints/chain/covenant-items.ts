@@ -1,4 +1,4 @@
-/** What the covenant endpoints show alike. */
+/** Shared by the covenant endpoints. */
 
 import { Type } from 'typebox'
 import { ParamRefusal, readBy } from '../../../contract/params.ts'

@@ -140,7 +140,7 @@ export const covenant = endpoint({
   },
 })
 
-/** Among which a revealed program is looked for. */
+/** How many of the newest steps are searched for a revealed program. */
 const NEWEST_STEPS = 10
 
 function partsOf({ text }: CovenantStep): { kind: string; program: string | null } {

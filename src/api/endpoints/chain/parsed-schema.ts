@@ -7,7 +7,7 @@ import {
   textField,
 } from '../../../core/rows/fields.ts'
 
-/** Transactions that an earlier release has indexed do not have it. */
+/** Absent from transactions that an earlier release indexed. */
 export const SignedField = Type.Optional(
   nullableField(
     Type.Boolean(),
@@ -15,7 +15,7 @@ export const SignedField = Type.Optional(
   ),
 )
 
-/** A transaction as the parser shows it. */
+/** A transaction as the parser presents it. */
 export const ParsedTransactionSchema = Type.Object(
   {
     tx_id: textField('Transaction id.'),

@@ -1,6 +1,6 @@
 import type { NodeRefusal } from '../../../upstreams/classify.ts'
 
-/** A node's refusal in fields: the reason, and the numbers and ids in its text. */
+/** A node's refusal as fields: the reason, and the numbers and ids in its text. */
 export function refusalDetail(refusal: NodeRefusal): Record<string, string | bigint | number> {
   const { outpoint } = refusal
   const all: Record<string, string | bigint | number | undefined> = {

@@ -14,5 +14,5 @@ export const RPC_ERRORS = {
 
 export type RpcErrorKind = keyof typeof RPC_ERRORS
 
-/** Most calls of one batch; a plan with a lower rate allows fewer. */
+/** Maximum number of calls in a batch; a plan with a lower rate allows fewer. */
 export const MAX_BATCH = 50

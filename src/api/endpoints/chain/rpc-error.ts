@@ -3,7 +3,7 @@ import type { CallFailure } from '../../../upstreams/call-outcome.ts'
 import { refusalDetail } from './refusal-detail.ts'
 import { RPC_ERRORS, type RpcErrorKind } from './rpc-codes.ts'
 
-/** The text of an error answer. `idText` is JSON already. */
+/** The text of an error answer. `idText` is already JSON. */
 export function rpcError(
   idText: string,
   kind: RpcErrorKind,
@@ -19,7 +19,7 @@ const UNAVAILABLE: Partial<Record<CallFailure['kind'], string>> = {
   overloaded: 'The nodes are busy.',
 }
 
-/** The error of a failed call, without anything about our nodes. */
+/** The error of a failed call. It reveals nothing about our nodes. */
 export function failureAnswer(idText: string, failure: CallFailure, more: Record<string, ExactJson> = {}) {
   if (failure.kind === 'refused') {
     const { refusal } = failure

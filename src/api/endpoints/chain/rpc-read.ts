@@ -1,6 +1,6 @@
 /**
- * Parses a body into JSON-RPC calls, each checked completely, or the error to answer with. Nothing here throws, and
- * nothing invalid reaches a node.
+ * Parses a body into JSON-RPC calls, each of them completely validated, or into the error to answer with. Nothing here
+ * throws, and nothing invalid reaches a node.
  */
 
 import { type Demand, MAX_REQUEST_BODY_BYTES } from '../../../contract/endpoint.ts'
@@ -37,7 +37,7 @@ const ADDRESS_BYTES = 80
 const MAX_ID_CHARS = 256
 const MAX_SHOWN = 60
 
-/** As many calls as a batch may have, each with the most addresses; or one large transaction. */
+/** Room for a full batch in which every call has the maximum number of addresses, or for one large transaction. */
 export function maxRpcBytes({ requestsPerSecond }: Plan): number {
   const calls = Math.min(MAX_BATCH, requestsPerSecond)
   const addresses = MAX_REQUEST_BODY_BYTES + calls * MAX_ADDRESSES * ADDRESS_BYTES
@@ -115,7 +115,7 @@ function asMembers(value: ExactJson): { readonly [name: string]: ExactJson | und
   return value as { readonly [name: string]: ExactJson }
 }
 
-/** The id as JSON; undefined when it is invalid. */
+/** The id as JSON; undefined if it is invalid. */
 function readId(id: ExactJson | undefined): string | undefined {
   if (id === null || typeof id === 'number' || typeof id === 'bigint') return writeExact(id)
   return typeof id === 'string' && id.length <= MAX_ID_CHARS ? writeExact(id) : undefined
@@ -148,7 +148,7 @@ function explain(method: string, preparation: Preparation & { ok: false }, idTex
   return rpcError(idText, 'invalid_params', `Wrong params: ${text.slice(0, 1_000)}.`, { faults, ...stopped })
 }
 
-/** Every call counts; the price is that of the calls that will be forwarded. */
+/** Every call counts as a request, but only calls that will be forwarded have a price. */
 export function rpcDemand(body: unknown): Demand {
   const { items } = body as RpcBody
   const units = { 'light call': 0, 'heavy call': 0 }

@@ -1,6 +1,6 @@
 /**
- * Runs the calls of a body: light ones concurrently, heavy ones as many at a time as the account has slots, writes one
- * after another in the order of the batch (a transaction may spend the one before it).
+ * Runs the calls of a body: light ones concurrently, heavy ones as many at a time as the account has slots, and writes
+ * one after another in the order of the batch (a transaction may spend the one before it).
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
@@ -11,11 +11,11 @@ import { failureAnswer } from './rpc-error.ts'
 import { type RpcItem, unitOf } from './rpc-read.ts'
 
 export interface RpcAnswer {
-  /** A ready text, or the result's bytes as the node sent them. */
+  /** A finished text, or the bytes of the result as the node sent them. */
   readonly text: string | undefined
   readonly result: Buffer | undefined
   readonly idText: string
-  /** What it is charged as; undefined for an error. */
+  /** The unit that it is charged as; undefined for an error. */
   readonly unit: 'light call' | 'heavy call' | undefined
   readonly unavailable: boolean
 }
@@ -24,7 +24,7 @@ type Call = RpcItem & { readonly call: ValidCall }
 
 export interface RunOptions {
   readonly heavySlots: number
-  /** Whether the caller has disconnected: then nothing more is sent. */
+  /** Whether the caller has disconnected; nothing more is sent from then on. */
   readonly isAbandoned: (() => boolean) | undefined
 }
 
@@ -90,7 +90,7 @@ function answer(
   })
 }
 
-/** Submissions go through the submitter: a lost answer must not look like a failure. */
+/** Submissions go through the submitter, because a lost answer must not look like a failure. */
 async function submit(
   item: Call,
   transaction: Transaction,

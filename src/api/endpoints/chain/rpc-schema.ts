@@ -23,7 +23,7 @@ function callOf(method: RpcMethod): TSchema {
   )
 }
 
-/** The price is beside it. */
+/** The price is listed separately. */
 function describe({ cacheMs }: RpcMethod): { description?: string } {
   return cacheMs === 0 ? {} : { description: `Answers are shared for up to ${cacheMs} ms.` }
 }
@@ -54,7 +54,7 @@ export const RpcResponse = Type.Union([Answer, Type.Array(Answer)], {
   description: 'An answer, or for a batch a list of answers in the order of the calls.',
 })
 
-/** Tables in the description. */
+/** The tables in the description of the endpoint. */
 export function rpcGuide(): string {
   const codes = Object.values(RPC_ERRORS).map(({ code, means }) => `| ${code} | ${means} |`)
   const priced = (weight: RpcMethod['weight']) => {

@@ -50,7 +50,7 @@ function bodyOf(answers: readonly RpcAnswer[], isBatch: boolean): TextAnswer {
   return { kind: 'text', text, contentType, units }
 }
 
-/** Joins answers to one body. Results are not parsed and, when they are large, not copied. */
+/** Joins answers into one body. Results are not parsed, and large ones are not copied. */
 function writeAnswers(answers: readonly RpcAnswer[], isBatch: boolean): string | Buffer | Buffer[] {
   const [only] = answers
   if (!isBatch && only !== undefined && (only.result?.length ?? 0) <= MAX_TEXT) return textOf(only)

@@ -1,4 +1,4 @@
-/** What happens to a submission when answers get lost: scripted nodes on real sockets. */
+/** What happens to a submission when answers are lost: scripted nodes on real sockets. */
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import { poolOver } from '../../../../test/fakes/pool.ts'
@@ -82,7 +82,7 @@ function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: 
   }
 }
 
-// Each waits for real deadlines on nodes of its own: they run side by side.
+// Each test waits for real deadlines on its own nodes, so they run concurrently.
 suite('submissions', { concurrency: true }, () => {
   test('already known is success, and the refusal is available', async (t) => {
     const { nodes, submitter, call } = await over(t, 1)
@@ -110,7 +110,7 @@ suite('submissions', { concurrency: true }, () => {
     const send = async () => {
       for (const one of submitters) await one.send(call('submitTransaction'), transaction)
     }
-    // Other calls would go to the faster one.
+    // Other calls would go to the faster node.
     first.delayMs = 50
     for (let i = 0; i < 3; i++) await send()
     assert.deepEqual(new Set(taken), new Set([first.url]))

@@ -1,17 +1,18 @@
 /**
  * Submits a signed transaction and determines its outcome.
  *
- *   send ──taken──▶ done
+ *   send ──accepted──▶ done
  *     ├──"already in the mempool", "already accepted"──▶ done: an earlier attempt arrived
- *     ├──refused──▶ refused; but when an earlier try got no answer, or its inputs are called missing or spent
- *     │             (a node soon forgets what it accepted), first look whether the network has it. It stays in doubt
- *     │             when nobody answered that look, or when the refusal is about the node and not the transaction
- *     └──no answer──▶ sent again until the deadline: the same bytes twice do no harm
+ *     ├──refused──▶ refused. But if an earlier attempt got no answer, or the node reports missing or spent inputs (a
+ *     │             node soon forgets what it accepted), the network is searched for the transaction first. After an
+ *     │             attempt without an answer, the outcome stays in doubt if nobody answers that search, or if the
+ *     │             refusal concerns the node and not the transaction
+ *     └──no answer──▶ sent again until the deadline; sending the same bytes twice is harmless
  *
  * A transaction that the network has is never reported as failed; an unknown outcome is reported as in doubt.
  *
- * All submissions of all processes go to the first configured node that is well. Nodes tell each other of transactions
- * with a delay: another node would take a second spend of the same output, and a replacement would find less than it
+ * All submissions of all processes go to the first configured node that is healthy. Nodes relay transactions with a
+ * delay, so another node could accept a second spend of the same output, or not know the transaction that a replacement
  * replaces.
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
@@ -31,11 +32,14 @@ export type Sent =
       readonly ok: true
       readonly txId: string
       readonly attempts: number
-      /** Where the network had it already, and so a node refused it; undefined for one that was taken now. */
+      /**
+       * Where the network already had the transaction, so that a node refused it; undefined if it was accepted just
+       * now.
+       */
       readonly known: KnownPlace | undefined
-      /** That refusal, unless it is about an earlier attempt of this call. */
+      /** The refusal, unless it may be due to an earlier attempt of this call. */
       readonly refusal: CallFailure | undefined
-      /** The node's answer; ours where the answer itself got lost. */
+      /** The node's answer, or an equivalent one if the network already had the transaction. */
       readonly bytes: Buffer
     }
   | {
@@ -43,16 +47,16 @@ export type Sent =
       readonly txId: string
       readonly attempts: number
       readonly failure: CallFailure
-      /** The transaction may have reached the network all the same. */
+      /** The transaction may nevertheless have reached the network. */
       readonly inDoubt: boolean
     }
 
 type KnownPlace = 'mempool' | 'accepted'
 
-/** What a search found. `unanswered`: it may be there, nobody could tell. */
+/** The result of a search; `unanswered` means that no node could tell. */
 type Finding = KnownPlace | 'absent' | 'unanswered'
 
-/** Once true, the caller has disconnected: nothing more is sent. */
+/** True once the caller has disconnected; nothing more is sent from then on. */
 type IsAbandoned = (() => boolean) | undefined
 
 export type Submitter = ReturnType<typeof createSubmitter>
@@ -62,13 +66,13 @@ const PAUSE_MS = 250
 const POLL_MS = 200
 const LOOK_DEADLINE_MS = 2_000
 const LOOKS = 3
-/** Misses after which the same bytes are sent again, to learn whether they were accepted meanwhile. */
+/** After this many misses the same bytes are sent again, to learn whether they have been accepted in the meantime. */
 const MISSES_PER_PROBE = 5
 
-/** A node also answers this for a transaction that was accepted too long ago to be remembered. */
+/** A node also gives these reasons for a transaction that it accepted too long ago to remember. */
 const SPENT_INPUTS: readonly RefusalReason[] = ['orphan', 'double_spend']
 
-/** Refusals that concern the transaction. All others concern the nodes. */
+/** Refusals that concern the transaction. All others concern the node. */
 export const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
   'double_spend',
   'orphan',
@@ -84,7 +88,7 @@ export const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
   'rejected',
 ])
 
-/** Whether the node that did not answer will have refused it for the same reason. */
+/** Whether a node that did not answer would have refused the transaction for the same reason. */
 function isVerdict({ reason }: NodeRefusal): boolean {
   return REJECTIONS.has(reason) && reason !== 'mempool_full'
 }
@@ -97,7 +101,7 @@ export function createSubmitter(deps: {
   const { upstreams, index, clock } = deps
   const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
 
-  /** Undefined: nobody answered. */
+  /** Undefined if nobody answered. */
   async function inMempool(txId: string, deadlineMs: number): Promise<boolean | undefined> {
     const params = { transactionId: txId, includeOrphanPool: true }
     const found = await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })
@@ -108,7 +112,7 @@ export function createSubmitter(deps: {
       : undefined
   }
 
-  /** An unspent output of the transaction proves that it was accepted. Undefined: nobody answered. */
+  /** An unspent output of the transaction proves that it was accepted. Undefined if nobody answered. */
   async function isAccepted(transaction: Transaction, txId: string): Promise<boolean | undefined> {
     const addresses = transaction.outputs.flatMap(
       ({ scriptPublicKey }) => addressOfScript(scriptPublicKey, upstreams.network) ?? [],
@@ -128,7 +132,7 @@ export function createSubmitter(deps: {
     return pooled === undefined || accepted === undefined ? 'unanswered' : 'absent'
   }
 
-  /** Where the network has what a node has just refused. */
+  /** Where the network has a transaction that a node has just refused. */
   async function findKnown(
     refusal: NodeRefusal,
     transaction: Transaction,
@@ -179,7 +183,7 @@ export function createSubmitter(deps: {
     }
   }
 
-  /** True: the network has it. False: it refuses it. Undefined: unknown. */
+  /** True if the network has the transaction, false if it refuses it, undefined if that is unknown. */
   async function probe(
     call: ValidCall,
     transaction: Transaction,
@@ -191,7 +195,7 @@ export function createSubmitter(deps: {
     return isKnown(await findKnown(outcome.failure.refusal, transaction, false))
   }
 
-  /** Whether a transaction that a node has taken was shown within the time: in the mempool, or out of it by acceptance. */
+  /** Whether a submitted transaction was seen in time, either in the mempool or accepted. */
   async function waitUntilSeen(
     transaction: Transaction,
     waitMs: number,
@@ -203,7 +207,7 @@ export function createSubmitter(deps: {
     const leftMs = () => endsAtMs - elapsedMs(clock)
     for (let misses = 0; leftMs() > 0 && !isAbandoned?.(); misses++) {
       if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
-      // A transaction may be accepted between two polls: then it is in no mempool any more.
+      // A transaction may be accepted between two polls and is then no longer in any mempool.
       if (prepared.ok && misses % MISSES_PER_PROBE === 1 && leftMs() > 0) {
         const known = await probe(prepared.call, transaction, Math.min(LOOK_DEADLINE_MS, leftMs()))
         if (known !== undefined) return known
@@ -222,7 +226,7 @@ function isKnown(finding: Finding): finding is KnownPlace {
 
 const ids = new WeakMap<Transaction, string>()
 
-/** Hashing a large transaction takes a few milliseconds: once is enough. */
+/** Hashing a large transaction takes a few milliseconds, so it is done once. */
 function idOf(transaction: Transaction): string {
   const known = ids.get(transaction)
   if (known !== undefined) return known

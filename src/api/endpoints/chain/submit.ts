@@ -44,7 +44,7 @@ const SubmitResult = Type.Object({
   ),
 })
 
-/** The node's call for replacements has no such option; ignoring it would do less than was asked for. */
+/** The node's call for replacements has no such option, and ignoring it would do less than was requested. */
 const NO_ORPHAN = {
   path: 'allow_orphan',
   message: 'cannot be true together with replace_by_fee: a replacement is never taken as an orphan',
@@ -65,7 +65,7 @@ export const submit = endpoint({
   body: {
     name: 'SubmitRequest',
     schema: SubmitRequest,
-    // Already accepted: sending it again is a success and moves no coins.
+    // This transaction has already been accepted, so sending it again succeeds and moves no coins.
     example: ({ transaction }) => (transaction === undefined ? undefined : { transaction }),
     maxBytes: () => MAX_TRANSACTION_JSON_BYTES,
   },
@@ -89,13 +89,13 @@ export const submit = endpoint({
         ? upstreams.prepare('submitTransactionReplacement', { transaction })
         : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
     if (!prepared.ok) throw bodyError(prepared.faults)
-    // Checking and hashing a large transaction take milliseconds each: let other requests run in between.
+    // Validating and hashing a large transaction take milliseconds each, so other requests run in between.
     await nextTurn()
     const sent = await submitter.send(prepared.call, read.transaction, isGone)
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true
     const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
-    // A transaction that the network already has needs no wait.
+    // There is no need to wait for a transaction that the network already has.
     const isWaited = wait && sent.known === undefined
     const seen =
       sent.known === 'mempool' ||
@@ -105,7 +105,7 @@ export const submit = endpoint({
       tx_id: sent.txId,
       submitted: true,
       mempool_seen: seen,
-      // It may have been accepted by an attempt of this call whose answer got lost: then it was not there before.
+      // If there is no refusal, an earlier attempt of this call may have been accepted and its answer lost.
       already_accepted: sent.known === 'accepted' && sent.refusal !== undefined,
       attempts,
       credits_used: cost.charge({ attempt: attempts }),

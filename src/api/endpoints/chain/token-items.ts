@@ -1,4 +1,4 @@
-/** What the token endpoints show alike. */
+/** Shared by the token endpoints. */
 import { Type } from 'typebox'
 import { ParamRefusal, readBy } from '../../../contract/params.ts'
 import { ApiError } from '../../../core/errors.ts'

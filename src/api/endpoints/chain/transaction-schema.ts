@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { integerField, nullableField } from '../../../core/rows/fields.ts'
 
-/** A signed transaction in the node's own JSON form. `core/chain/transaction-json.ts` reads it strictly. */
+/** A signed transaction in the node's JSON form. `core/chain/transaction-json.ts` parses it strictly. */
 const u64 = (description: string) =>
   Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,20}$' })], {
     description: `${description} A number, or decimal text where a double would lose digits.`,

@@ -23,16 +23,16 @@ import { findSubject } from './find-market.ts'
 import { listRows } from './list-rows.ts'
 import { conditionIdParam, IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
 
-/** The contract publishes two variants; this is their superset, with the bounds and depths of variant A. */
+/** The contract publishes two variants; this is a superset of both, with the bounds and depths of variant A. */
 const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
 const INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
 
-/** Prediction markets have no candles below five minutes. */
+/** Prediction markets have no candles shorter than five minutes. */
 const ofPredictions = (source: 'predmkt_a' | 'predmkt_b') => ({
   interval: withDefault(interval(askableIntervals(source)), '1h'),
 })
 
-/** What `/{venue}/{symbol}` takes on other services. */
+/** Parameters that other services accept on `/{venue}/{symbol}`. */
 const foreignNames = () => ({
   ...foreignRowsPage(),
   include_orderbook: withoutMeaning(bool('Candles have no order book: it is on the snapshots of the venue.')),

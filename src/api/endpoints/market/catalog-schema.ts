@@ -36,7 +36,7 @@ const SourceRow = Type.Object({
   ),
 })
 
-/** The contract wants every meta field null but the count. */
+/** The contract requires every meta field except the count to be null. */
 export const Sources = Type.Object({
   data: Type.Array(SourceRow, { description: 'The sources.' }),
   meta: Type.Object(

@@ -8,7 +8,7 @@ const SECOND = 1_000
 const NOW = Date.UTC(2026, 5, 10, 12)
 const FROM = NOW - 60 * SECOND
 
-/** A page whose last `gapMs` up to `toMs` were not observed. */
+/** A page whose last `gapMs` before `toMs` were not observed. */
 function metaOf(asked: { gapMs: number; toMs?: number; endMs?: number; others?: Gap[] }) {
   const { gapMs, toMs = NOW, endMs, others = [] } = asked
   const tail: Gap = { source: 'cexa', from: toMs - gapMs, to: toMs, reason: 'not_observed' }
@@ -30,7 +30,7 @@ test('a gap before an end in the past is named, however new it is', () => {
   const meta = metaOf({ gapMs: 3 * SECOND, toMs: endMs, endMs })
   assert.deepEqual([meta.to, meta.complete, meta.gaps.length], [formatTime(endMs), false, 1])
   assert.equal(metaOf({ gapMs: 3 * SECOND, endMs }).complete, false)
-  // The candle that holds the end is still open: what was asked for is covered.
+  // The candle that contains the end is still open, but the requested time is covered.
   const open = metaOf({ gapMs: SECOND, endMs })
   assert.deepEqual([open.to, open.complete], [formatTime(NOW - SECOND), true])
 })

@@ -15,9 +15,9 @@ export const WRITE_DELAY_MS = 15_000
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
 /**
- * `meta.coverage` of the part of `covered` that is in the past. The newest rows may not be written yet: a gap of some
- * seconds up to now is left out, and the page then covers the time before it. Not so where the gap begins before an
- * end that was asked for: who continues from that end would miss the rows.
+ * `meta.coverage` of the part of `covered` that is in the past. The newest rows may not be written yet, so a gap of a
+ * few seconds up to now is left out, and the page then covers the time before it. A gap that begins before a requested
+ * end is kept, because a client that continues from that end would miss its rows.
  */
 export function coverageMeta(
   coverage: Coverage,

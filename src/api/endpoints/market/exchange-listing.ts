@@ -19,7 +19,7 @@ const ExchangePair = Type.Object({
   earliest_data: nullableTimeField('Time of the earliest candle; null before the first one is recorded.'),
 })
 
-/** What is recorded of one part of exchange A. */
+/** Lists what is recorded from one half of exchange A, spot or futures. */
 function listing(path: 'GET /v1/cexa/spot' | 'GET /v1/cexa/futures', source: Source, summary: string) {
   const { candleIntervals } = SOURCE_INFO[source]
   return endpoint({

@@ -4,11 +4,11 @@ import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { Finality } from '../../../store/series.ts'
 
 /**
- * Facts about whole feeds. They change seldom, and recorders in other threads and processes change them, so they are
- * read again after a short while.
+ * Facts about whole feeds. They rarely change, but recorders in other threads and processes change them, so they are
+ * read again after a short time.
  */
 export interface FeedFacts {
-  /** Time of the first row of all these feeds. */
+  /** The time of the first row in any of these feeds. */
   earliest(feeds: readonly Feed[]): number | undefined | Promise<number | undefined>
   finality(feeds: readonly Feed[]): Finality[] | Promise<Finality[]>
 }

@@ -16,7 +16,7 @@ export function feedsOf(
   return sources.map((source) => ({ dataset, source, symbol, interval: stored }))
 }
 
-/** The source of the request or of its market, or all that have the interval. */
+/** The source of the request or of its market, otherwise all sources that have the interval. */
 export function sourcesWithInterval(
   asked: SourceName | undefined,
   all: readonly SourceName[],
@@ -36,7 +36,7 @@ export function sourcesWithInterval(
   return [...new Set(sources)].filter(has)
 }
 
-/** The candle intervals of a source as a request may name them: a day has two spellings. */
+/** The candle intervals of a source as a request may spell them; a day has two spellings. */
 export function askableIntervals(source: Source): Interval[] {
   const stored = SOURCE_INFO[source].candleIntervals
   return stored.flatMap((interval): Interval[] => (interval === '1d' ? ['1d', '24h'] : [interval]))
@@ -47,7 +47,7 @@ export function sourcesNamed(name: SourceName): Source[] {
   return source === undefined ? [] : [source]
 }
 
-/** The spellings of the request, where the store has another one. */
+/** The spellings of the request that differ from those in the store. */
 export function spelling(
   source: SourceName | undefined,
   interval: Interval | undefined,

@@ -7,8 +7,8 @@ import type { FoundMarket } from '../../../store/markets.ts'
 import type { Services } from '../services.ts'
 
 /**
- * Finds a market by any of its identifiers, in the first of the sources that has it. A market of another symbol counts
- * as unknown.
+ * Finds a market by any of its identifiers, in the first source that has it. A market of another symbol counts as
+ * unknown.
  */
 export async function findMarket(
   store: EnvironmentStore,
@@ -32,17 +32,17 @@ export async function findMarket(
   })
 }
 
-/** The instruments of a market: its order-book tokens, or the market itself where it has none. */
+/** The instruments of a market: its order-book tokens, or the market itself if it has none. */
 function instrumentsOf(market: MarketRow): string[] {
   return market.source === 'predmkt_a' && market.tokens.length > 0
     ? market.tokens.map((token) => token.token_id)
     : [market.market_id]
 }
 
-/** Which rows a request is about: a symbol, or one market, or one leg of it. */
+/** The rows that a request is about: those of a symbol, of one market, or of one leg of a market. */
 export interface Subject {
   readonly symbol: AssetSymbol
-  /** Where a market determines it. */
+  /** Set if a market determines the source. */
   readonly source: Source | undefined
   readonly instruments: readonly string[] | undefined
 }
@@ -78,7 +78,7 @@ export function findSubject(
   return Promise.all(named.map(find)).then((found) => subjectOf(sameMarket(found), token))
 }
 
-/** The market that each name of the request means. */
+/** The one market that all names in the request refer to. */
 function sameMarket(found: readonly FoundMarket[]): MarketRow {
   const [first, second] = found.map(({ market }) => market)
   if (first === undefined) throw new Error('a request names a market')

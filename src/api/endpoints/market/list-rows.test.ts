@@ -14,7 +14,7 @@ const feed = candleFeed('cexa')
 const rows = Array.from({ length: 10 }, (_, i) => candle(i))
 const end = START + rows.length * MINUTE
 
-/** A store in which another writer writes something right after one of its functions was called the n-th time. */
+/** A store in which another writer writes something right after the n-th call of any of its functions. */
 function withWriteAfter(store: EnvironmentStore, n: number, write: () => Promise<unknown>): EnvironmentStore {
   let calls = 0
   const interleaved = <T extends object>(part: T): T =>
@@ -115,7 +115,7 @@ test('a walk begins on all its pages where the window of the plan has moved the 
   const clamp = { originalStartMs: START }
   const first = { fromMs: windowMs, earliestMs: windowMs, graceMs: MINUTE, clamp }
   const one = await pageOf(store, { input, range: first, rowLimit: 4 })
-  // The grace of a walk reaches further back, and the window has gone on meanwhile.
+  // The grace period of a walk reaches further back, and the window has moved on in the meantime.
   const later = { earliestMs: windowMs + MINUTE, graceMs: 60 * MINUTE }
   const next = { ...input, after: one.nextCursor }
   const two = await pageOf(store, { input: next, range: later, rowLimit: 2 })

@@ -2,7 +2,7 @@ import type { CursorCodec } from '../../../core/cursor.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { FeedFacts } from './feed-facts.ts'
 
-/** What the market endpoints of one environment work with. */
+/** What the market endpoints of one environment depend on. */
 export interface MarketData {
   readonly store: EnvironmentStore
   readonly cursors: CursorCodec

@@ -29,7 +29,7 @@ export function identifierParam(example: Example<string>): Param<string> {
 
 export const marketTypeParam = choice('Duration of the contract.', MARKET_TYPES)
 
-/** How `predmkt_b` itself calls the durations of its contracts. */
+/** The names that `predmkt_b` itself uses for the durations of its contracts. */
 const SERIES = { '15m': '15m', hourly: '1h', daily: '24h' } as const satisfies Record<string, MarketType>
 
 export const seriesParam = insteadOf(

@@ -22,7 +22,7 @@ import { withOpenInterest } from './perpetual-open-interest.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
 
-/** Counting ends here: it holds up other requests. */
+/** Counting stops here, because it delays other requests. */
 const MAX_TOTAL = 2_000
 
 const MarketsMeta = Type.Object({
@@ -113,7 +113,7 @@ export const markets = endpoint({
   },
 })
 
-/** Stored texts as they are served at an instant. */
+/** Converts stored texts to what is served at an instant. */
 async function servedText(store: EnvironmentStore, text: string, nowMs: number): Promise<string> {
   return withLegs(await withOpenInterest(store, marketTextAt(text, nowMs), nowMs))
 }
@@ -129,7 +129,7 @@ function stateFilter(
   }
 }
 
-/** The cursor holds the order: the next page needs only the cursor and the filters. */
+/** The cursor contains the order, so that the next page needs only the cursor and the filters. */
 function readWalk(
   asked: { after?: string | undefined; order?: 'asc' | 'desc' | undefined },
   decode: (after: string) => CursorPlace | undefined,
@@ -141,7 +141,7 @@ function readWalk(
   const [endMs, source, marketId, , offset] = place
   return {
     order,
-    // Cursors of earlier versions do not have it.
+    // Cursors of earlier versions do not contain it.
     offset: typeof offset === 'number' ? offset : null,
     position: {
       endMs: endMs === null ? null : Number(endMs),
@@ -155,7 +155,7 @@ export const market = endpoint({
   path: 'GET /v1/markets/{identifier}',
   doc: { tag: 'market', summary: 'One market by any of its identifiers' },
   access: { scope: 'market' },
-  // A perpetual is found by its coin.
+  // A perpetual is identified by its coin.
   params: { identifier: identifierParam('BTC'), source: optional(source(...SOURCES)) },
   cost: flat(25),
   returns: object('MarketRecord', MarketRecord),

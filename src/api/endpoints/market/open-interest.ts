@@ -10,7 +10,7 @@ import { listRows } from './list-rows.ts'
 
 const SOURCES = ['cexa_futures', 'perpdex', 'predmkt_b'] as const
 const INTERVALS = ['5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
-/** Rows without a market: of the whole symbol. */
+/** Rows without a market are those of the whole symbol. */
 const WHOLE_SYMBOL = ['']
 
 export const openInterest = endpoint({

@@ -3,12 +3,12 @@ import type { OpenInterestRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 
-/** Every observation of the venue is in the finest series. */
+/** The finest series contains every observation of the venue. */
 const FINEST = '5m'
-/** Start and end of a perpetual's text; quotes inside a venue's question are escaped, so it cannot match. */
+/** The beginning and end of a perpetual's text. A venue's question cannot match, because its quotes are escaped. */
 const PERPETUAL = /("source":"perpdex","symbol":"([A-Z]+)".*?"open_interest":)(?:null|[-+.\deE]+)(?=\})/g
 
-/** The texts of markets, with the last recorded open interest of each perpetual. */
+/** Adds the last recorded open interest of each perpetual to the texts of markets. */
 export async function withOpenInterest(
   store: EnvironmentStore,
   text: string,

@@ -10,7 +10,7 @@ import { WRITE_DELAY_MS } from './coverage-meta.ts'
 export const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa'] as const
 export type SnapshotSource = (typeof SNAPSHOT_SOURCES)[number]
 
-/** Snapshots of prediction markets are stored per contract duration; those of a perpetual are one series. */
+/** Snapshots of prediction markets are stored per contract duration; those of a perpetual form one series. */
 export function snapshotFeeds(
   source: SnapshotSource,
   symbol: AssetSymbol,
@@ -26,8 +26,8 @@ export function snapshotFeeds(
 }
 
 /**
- * Order books of the spot exchange are listed but not recorded, and the perpetual venue has no historical books: what
- * was not recorded is not available.
+ * Order books of the spot exchange are listed but not recorded, and the perpetual venue has no historical books, so
+ * that only what was recorded is available.
  */
 export async function checkAvailable(
   store: EnvironmentStore,

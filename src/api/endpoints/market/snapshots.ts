@@ -24,7 +24,7 @@ import { checkAvailable, SNAPSHOT_SOURCES, snapshotFeeds } from './snapshot-feed
 
 const STEPS = ['500ms', '1s', '5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
 const GRID = '500ms'
-/** Every step of every market is looked up. */
+/** A sampled read looks up every step of every market. */
 const isSampled = <S>(step: S): step is Exclude<S, undefined> => step !== undefined && step !== GRID
 const ofA = { condition_id: conditionIdParam }
 const ofB = { series: seriesParam }
@@ -98,7 +98,7 @@ export const snapshots = endpoint({
     const type = isPrediction ? input.market_type : undefined
     const asked = { param: 'market_id', sources: [input.source], symbol: asset }
     const market = marketId === undefined ? undefined : (await findMarket(store, marketId, asked)).market
-    // A market is in the feed of its duration only; gaps of other durations do not concern it.
+    // A market is only in the feed of its own duration, so gaps of other durations do not affect it.
     const duration = (market?.market_type ?? undefined) as MarketType | undefined
     const hasDiffs = input.source === 'predmkt_b' || path === '/v1/predmkt_a/orderbook'
     const books: RowsRequest['books'] = {

@@ -8,16 +8,16 @@ import type { FeedInfo } from '../../../store/series.ts'
 import type { TokenFacts } from '../../../store/tokens.ts'
 import type { Services } from '../services.ts'
 
-/** A block of a quiet chain may hold nothing but its coinbase. */
+/** On a quiet chain a block may contain nothing but its coinbase. */
 const MAX_BLOCKS = 40
 const CALL_DEADLINE_MS = 1_000
-/** Among which one with holders is looked for. */
+/** How many tokens are searched for one with holders. */
 const MAX_TOKENS = 100
 /** Every recorded source has a snapshot this long after the first one. */
 const SNAPSHOTS_START_MS = 60_000
 const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 
-/** Example values that work in this environment. What does not exist yet is left out. */
+/** Example values that work in this environment. Values that do not exist yet are left out. */
 export async function readSamples(services: Services, nowMs: number): Promise<ExampleSamples> {
   const market = await readMarket(services, nowMs)
   return {
@@ -42,8 +42,8 @@ async function readToken({ chain }: Services): Promise<ExampleSamples> {
 }
 
 /**
- * The perpetual exchange refuses a time before its first snapshot, which arrives some seconds after the first start.
- * Where it is not recorded, the snapshots of the other sources decide.
+ * The perpetual exchange refuses a time before its first snapshot, which arrives some seconds after the first start. If
+ * it is not recorded, the snapshots of the other sources decide.
  */
 async function hasSnapshots({ market }: Services, nowMs: number): Promise<boolean> {
   const feeds = await market.store.series.feeds({ dataset: 'snapshots' })
@@ -102,7 +102,7 @@ async function readSample(
   }
 }
 
-/** Without null members; integers above 2^53 are written as text, which submissions accept too. */
+/** Leaves out null members and writes integers above 2^53 as text, which submissions also accept. */
 function plainJson(value: unknown): unknown {
   const text = JSON.stringify(value, (_name, inner: unknown) => {
     if (inner === null) return undefined

@@ -21,7 +21,7 @@ export const listWebhooks = endpoint({
   },
   access: WEBHOOK_ACCESS,
   params: {
-    // As many as the largest built-in plan allows: with few addresses each they fit in one page.
+    // As many as the largest built-in plan allows; with few addresses each, they fit on one page.
     ...cursorPage('Webhooks per page.', { default: 250, max: 250 }),
   },
   cost: noCredits,
@@ -44,7 +44,7 @@ export const listWebhooks = endpoint({
     const rows: string[] = []
     for (const record of page.records) {
       rows.push(JSON.stringify(webhookBody(record, await webhooks.pauseOf(record))))
-      // Thousands of addresses take milliseconds: let other requests run in between.
+      // Thousands of addresses take milliseconds, so other requests run in between.
       await nextTurn()
     }
     const { next } = page

@@ -52,7 +52,7 @@ export const patchWebhook = endpoint({
   run: async ({ services: { webhooks }, caller, input, body }) => {
     const change = body as Static<typeof WebhookChange>
     const record = await webhooks.subscriptions.patch(ownerOf(caller), input.id, change)
-    // The change is made: an error now would say that it was not.
+    // The change has been made, and an error now would suggest that it has not.
     const paused = await webhooks.pauseOf(record).catch((error) => {
       if (!(error instanceof StoreUnavailableError)) throw error
       return undefined

@@ -17,7 +17,7 @@ import { DELIVERY_PAUSE_REASONS } from '../../../webhooks/credits.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
 import type { Services } from '../services.ts'
 
-/** Shared by the webhook endpoints: access, the id in the path, and how a subscription is rendered. */
+/** Shared by the webhook endpoints: access, the id in the path, and the rendering of a subscription. */
 export const WEBHOOK_ACCESS: Partial<EndpointAccess> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
 
 export const webhookId = text('Id of the webhook.', {
@@ -27,7 +27,7 @@ export const webhookId = text('Id of the webhook.', {
 
 export const CreditsUsed = integerField('Credits that this call cost.')
 
-/** Their values are checked with those of the stream, which answers with the nearest name. */
+/** The values are checked together with those of the stream, where errors suggest the nearest name. */
 export const Kinds = Type.Array(Type.String({ 'x-enum': EVENT_KINDS, description: 'A kind of event.' }), {
   maxItems: 50,
   description: 'Kinds of events.',
@@ -63,7 +63,7 @@ export const WebhookSchema = Type.Object({
   last_success_at: nullableTimeField('When the last delivery was taken.'),
 })
 
-/** More than an address with its quotes and comma; the rest of the body is as large as any other. */
+/** More than an address with its quotes and comma. The rest of the body has the limit of any other body. */
 const ADDRESS_BYTES = 80
 
 /** Enough for as many addresses as the plan allows. */
@@ -95,7 +95,7 @@ export function ownerOf({ accountId, keyId, plan }: Caller) {
   return { accountId, keyId, plan }
 }
 
-/** What the schema does not check: unknown kinds, wrong addresses, a refused target. */
+/** The faults that the schema does not find: unknown kinds, wrong addresses, a refused target. */
 export function webhookFaults(body: object, { webhooks }: Pick<Services, 'webhooks'>, plan: Plan) {
   return webhooks.subscriptions.faultsOf(plan, body as Record<string, unknown>)
 }

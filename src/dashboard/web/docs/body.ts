@@ -1,10 +1,10 @@
 export interface TypedBody {
-  /** What it means, for programs that are shown; integers that a number cannot hold are bigints. */
+  /** The parsed body, for the program snippets; integers that a number cannot hold are bigints. */
   readonly value?: unknown
   readonly problem?: string
 }
 
-/** The body that somebody typed. It is checked here, and sent as it was typed: a parser would round 64-bit integers. */
+/** The body that the user typed. It is checked here but sent as typed, because a parser would round 64-bit integers. */
 export function readBody(text: string): TypedBody {
   try {
     return { value: JSON.parse(text, keepDigits) as unknown }
@@ -13,7 +13,7 @@ export function readBody(text: string): TypedBody {
   }
 }
 
-/** Browsers that do not show the source of a value leave it rounded. */
+/** Browsers that do not pass the source text of a value leave it rounded. */
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value

@@ -5,11 +5,11 @@ import type { EnvironmentName, SessionView } from '../../wire.ts'
 export interface Caller {
   readonly key: string
   readonly session: SessionView | undefined
-  /** @param body sent as it is */
+  /** @param body sent unchanged */
   fetch(method: string, target: string, body?: string): Promise<Response>
 }
 
-/** For this tab only: a key does not belong into storage that stays. */
+/** For this tab only, because a key does not belong in permanent storage. */
 const STORED = 'tapeline-reference-key'
 
 export function useCaller(session: SessionView | undefined, environment: EnvironmentName) {

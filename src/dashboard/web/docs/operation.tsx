@@ -6,7 +6,7 @@ import { fieldsOf } from './schema-text.ts'
 import { inline, Text } from './text.tsx'
 import { TryIt } from './try-it.tsx'
 
-/** One operation; what is inside is made when it is opened. */
+/** One operation; its content is rendered when it is opened. */
 export function OperationView(props: {
   operation: Operation
   isOpen: boolean
@@ -96,7 +96,7 @@ function FieldTable({ schema, resolve }: { schema: Schema; resolve: Resolve }) {
   )
 }
 
-/** Opened on demand: the parameters of a node's block would fill the page. */
+/** Rendered on demand, because the parameters of a node's block would fill the page. */
 function Inner({ schema, resolve }: { schema: Schema; resolve: Resolve }) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -1,6 +1,6 @@
 import type { Resolve, Schema } from './document.ts'
 
-/** What a value may be, in a few words. */
+/** The type of a value, in a few words. */
 function typeText(schema: Schema, resolve: Resolve): string {
   const plain = resolve<Schema>(schema as { $ref: string })
   if (Array.isArray(plain.enum)) return plain.enum.map((value) => JSON.stringify(value)).join(' | ')
@@ -31,7 +31,7 @@ export interface FieldLine {
   readonly inner: Schema | undefined
 }
 
-/** The fields of an object, or of the objects that it is a list or a choice of. */
+/** The fields of an object, or of the objects in a list or choice. */
 export function fieldsOf(schema: Schema, resolve: Resolve): FieldLine[] {
   const shapes = shapesOf(schema, resolve)
   const lines = new Map<string, FieldLine>()
@@ -52,7 +52,7 @@ export function fieldsOf(schema: Schema, resolve: Resolve): FieldLine[] {
   return [...lines.values()]
 }
 
-/** `dry_run` is described once, not at every answer. */
+/** `dry_run` is described once instead of with every answer. */
 const PREVIEW = '#/components/schemas/DryRun'
 
 function shapesOf(schema: Schema, resolve: Resolve): Schema[] {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** The little Markdown that descriptions have: paragraphs, tables, code. */
+/** The small part of Markdown that descriptions use: paragraphs, tables, code. */
 export function Text({ children }: { children: string }) {
   return (
     <>

@@ -11,7 +11,7 @@ import { boundsText } from './schema-text.ts'
 import { inline } from './text.tsx'
 
 const SHOWN_CHARS = 20_000
-/** The price is asked for once the values rest. */
+/** The price is requested when the values have not changed for this long. */
 const REST_MS = 400
 
 /** The values of the parameters, a program that sends them, and a button that does. */
@@ -127,7 +127,10 @@ function Input(props: { parameter: Parameter; value: string; onValue: (value: st
   )
 }
 
-/** What was created or listed last, by the path below which it is asked for: no document can know such an id. */
+/**
+ * The ids that were last created or listed, by the path under which they are requested. No document can know such an
+ * id.
+ */
 const seenIds = new Map<string, string>()
 const ID = '/{id}'
 
@@ -194,7 +197,7 @@ async function sendCall(call: ApiCallParts, caller: Caller): Promise<Answer> {
   }
 }
 
-/** What the call would cost: exactly, where it can be asked for, else as the document has it. */
+/** What the call would cost: exactly if the API can be asked, otherwise as documented. */
 function usePrice(operation: Operation, call: ApiCallParts, caller: Caller): string {
   const { credits, needsKey, parameters } = operation
   const ask = caller.fetch

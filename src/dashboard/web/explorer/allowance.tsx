@@ -3,7 +3,7 @@ import { allowance, payForViews, whenAllowanceChanges } from '../api.ts'
 import { count } from '../format.ts'
 import { Button } from '../ui/parts.tsx'
 
-/** The free views of the day. Once they are used up, nothing is charged before the user agrees. */
+/** The day's free views. After they are used up, nothing is charged until the user agrees. */
 export function Allowance() {
   const [state, setState] = useState(allowance)
   useEffect(() => whenAllowanceChanges(() => setState(allowance())), [])

@@ -7,9 +7,9 @@ import { Button, ChoiceButtons } from '../ui/parts.tsx'
 import { TimeField } from './time-field.tsx'
 
 const GRID_MS = 500
-/** Recording is written with a short delay. */
+/** Recorded data is written with a short delay. */
 const BEHIND_MS = 3_000
-/** A request is sent where the slider rests: plans limit requests by the second. */
+/** A request is sent only when the slider rests, because plans limit requests per second. */
 const SETTLE_MS = 120
 const EARLIEST_EVERY_MS = 15_000
 const SPANS = {
@@ -22,11 +22,11 @@ const SPANS = {
 type Span = keyof typeof SPANS
 
 export interface BookTime {
-  /** The moment that is shown, on the grid of the samples. */
+  /** The moment shown, on the grid of the samples. */
   at: number
-  /** The first recorded moment; null when there is none, undefined while it is not known. */
+  /** The first recorded moment; null if there is none, undefined while unknown. */
   earliest: number | null | undefined
-  /** Why it is not known. */
+  /** Why it is unknown. */
   problem: string | undefined
   isLive: boolean
   from: number
@@ -34,21 +34,21 @@ export interface BookTime {
   slider: number
   span: Span
   setSpan: (span: Span) => void
-  /** Undefined: follow the clock. */
+  /** Undefined means to follow the clock. */
   go: (time: number | undefined) => void
 }
 
 /**
- * Live, the slider ends at the clock and the book follows it. Moving the slider, stepping or naming a time
- * stays there; a time outside the slider's range moves the range.
+ * When live, the slider ends at the clock and the book follows it. Moving the slider, stepping or entering a time stops
+ * there; a time outside the slider's range moves the range.
  */
 export function useBookTime(
   environment: EnvironmentName,
   series: string,
   options: {
-    /** Where it begins, and where it goes when this changes; undefined: live. */
+    /** The initial moment, and where to go when this changes; undefined means live. */
     start: number | undefined
-    /** It rests at another moment. */
+    /** Called when the slider rests at another moment. */
     onRest: (time: number | undefined) => void
   },
 ): BookTime {
@@ -66,7 +66,7 @@ export function useBookTime(
     EARLIEST_EVERY_MS,
   )
   useEffect(() => {
-    // Each step of the clock is a request: nobody pays for a book that is not seen.
+    // Each step of the clock is a request, and nobody should pay for a book that is not visible.
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') setNow(grid(Date.now() - BEHIND_MS))
     }, 1_000)
@@ -126,7 +126,7 @@ async function earliestOf(environment: EnvironmentName, series: string): Promise
     const [row] = value.data
     return row === undefined ? null : Date.parse(row.timestamp)
   } catch (error) {
-    // It is not an error that nothing is recorded yet.
+    // It is not an error if nothing is recorded yet.
     if (error instanceof CallError && error.code === 'data_not_available') return null
     throw error
   }

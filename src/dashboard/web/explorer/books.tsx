@@ -28,7 +28,7 @@ interface Snapshot {
 
 type BookSource = (typeof BOOK_SOURCES)[number]
 const SIDES = { perpdex: [], predmkt_a: ['Up', 'Down'], predmkt_b: ['Yes', 'No'] } as const
-/** A book that is older than this at the requested moment is not shown for it. */
+/** A book older than this at the requested moment is not shown. */
 const FRESH_MS = 5_000
 const LAST_LOOK_MS = 1_000
 
@@ -46,7 +46,7 @@ export function Books({ asked, place, symbol, opened }: MarketTabProps) {
   })
   const books = isPrediction ? '&include_orderbook=true' : ''
   const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`
-  // There is nothing before the first recorded moment.
+  // Nothing exists before the first recorded moment.
   const isRecorded = typeof time.earliest === 'number'
   const { value, price, error } = useView<{ data: Snapshot | null }>(isRecorded ? path : undefined, 0, series)
   const row = time.earliest === null ? null : value?.data
@@ -104,7 +104,7 @@ export function Books({ asked, place, symbol, opened }: MarketTabProps) {
   )
 }
 
-/** A market that has ended is shown as it was shortly before. */
+/** For a market that has ended, the moment shortly before its end. */
 function lastLookOf(market: MarketRecord | undefined): number | undefined {
   const end = Date.parse(market?.end_time ?? '')
   return end <= Date.now() ? end - LAST_LOOK_MS : undefined

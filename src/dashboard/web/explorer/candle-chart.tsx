@@ -26,7 +26,7 @@ interface Drawn {
   chart: IChartApi
   draw: (props: Series) => void
   paint: () => void
-  /** The last candle in sight, in milliseconds; undefined when it is the newest. */
+  /** The time of the last visible candle, in milliseconds; undefined if it is the newest. */
   lastSeen: (rightEdge: number) => number | undefined
 }
 
@@ -35,22 +35,22 @@ interface Series {
   funding: readonly ChartFunding[]
   gaps: readonly GapSpan[]
   interval: CandleInterval
-  /** Whether prices are probabilities: no less than 0, no more than 1. */
+  /** Whether prices are probabilities, between 0 and 1. */
   ofProbabilities: boolean
   /** Whether the reader has loaded older candles. */
   isPast: boolean
 }
 
 interface ChartProps extends Series {
-  /** The candle under the pointer, in seconds. */
+  /** Called with the time of the candle under the pointer, in seconds. */
   onHover: (time: number | undefined) => void
   /** The reader is near the oldest candle. */
   onLeftEdge: () => void
-  /** The reader has moved on to another last candle; undefined: to the newest. */
+  /** The reader has scrolled to another last candle; undefined means the newest. */
   onSeen: (timeMs: number | undefined) => void
 }
 
-/** Candles with volume; funding in a separate pane; gaps are shaded. */
+/** Candles with volume, funding in a separate pane, and shaded gaps. */
 export function CandleChart(props: ChartProps) {
   const { rows, funding, gaps, interval, ofProbabilities, isPast } = props
   const holder = useRef<HTMLDivElement>(null)
@@ -187,7 +187,7 @@ function create(
     if (rates.length > 0) {
       funding ??= makeFunding()
       funding.applyOptions({ color: color('funding') })
-      // Drawn at the times of the candles, so that it adds none to the axis.
+      // Drawn at the times of the candles, so that it adds no times to the axis.
       funding.setData(
         onCandles(
           rates,
@@ -196,7 +196,7 @@ function create(
       )
       chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
     }
-    // A first backfill adds many candles at once; later the reader controls the view.
+    // A first backfill adds many candles at once; after that the reader controls the view.
     if (places > shownPlaces * GREW && !props.isPast) {
       const first = Math.max(places - SHOWN_BARS, Math.min(0, places - MIN_BARS))
       chart.timeScale().setVisibleLogicalRange({ from: first, to: places + 4 })
@@ -220,7 +220,7 @@ function seconds(text: string): UTCTimestamp {
 
 const MAX_MISSING = 2_000
 
-/** Candles that are missing because of a gap: they get an empty place on the axis. */
+/** Candles that are missing because of a gap; each gets an empty slot on the axis. */
 function missingTimes(props: Series, from: number, to: number, have: ReadonlySet<number>): UTCTimestamp[] {
   const step = INTERVAL_MS[props.interval] / 1000
   const spans = spansOf(props.gaps)
@@ -232,7 +232,10 @@ function missingTimes(props: Series, from: number, to: number, have: ReadonlySet
   return times
 }
 
-/** Where there is no candle, and candles during which the recorder was away; what a backfill has filled is no gap. */
+/**
+ * Shades slots without a candle and candles during which the recorder was down. A gap that a backfill has filled is not
+ * shaded.
+ */
 function shaded(
   props: Series,
   places: { candles: readonly UTCTimestamp[]; missing: readonly UTCTimestamp[] },

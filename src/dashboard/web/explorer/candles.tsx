@@ -17,7 +17,7 @@ import { TimeField } from './time-field.tsx'
 import { go, useAddress, useNoteTime } from './use-place.ts'
 
 const NO_FUNDING: ChartFunding[] = []
-/** The address follows the chart once it rests. */
+/** The address is updated when the chart rests. */
 const SETTLE_MS = 300
 
 export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
@@ -53,7 +53,7 @@ export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
     ...place,
     source,
     interval,
-    // One of which nothing was asked for and nothing is shown yet may still give way to one that has been traded.
+    // A market that nobody asked for and that shows nothing yet may still be replaced by one that has been traded.
     market:
       opened === undefined && place.outcome === undefined && rows.length === 0
         ? undefined
@@ -153,14 +153,14 @@ export function CandlesTab({ asked, place, symbol, opened }: MarketTabProps) {
   )
 }
 
-/** Where the chart was moved to: shown at once, in the address once it rests. */
+/** The time to which the chart was moved: shown at once, and written to the address when it rests. */
 function useSeenTime(asked: Place) {
   const [seen, setSeen] = useState<number>()
   const note = useNoteTime(asked)
   // Another series or another time starts where its address says.
   const basis = JSON.stringify(asked)
   useEffect(() => setSeen(undefined), [basis])
-  // What was seen of one address is never noted in the next.
+  // A time seen at one address must never be written into the next.
   useEffect(() => {
     const timer = setTimeout(() => note(seen ?? asked.time), SETTLE_MS)
     return () => clearTimeout(timer)
@@ -195,7 +195,7 @@ function reasonOf(market: MarketRecord): [title: string, text: string] {
   return ['No candles yet', `${stage === 'Upcoming' ? `${begins} ` : ''}They appear with its first trades.`]
 }
 
-/** One series of a prediction market: the leg of it, or the market itself where it has no legs. */
+/** The query for one series of a prediction market: its leg, or the market itself if it has no legs. */
 function instrumentOf(market: MarketRecord | undefined, outcome: string | undefined): string {
   if (market === undefined) return ''
   const token = market.tokens.find((one) => one.outcome === outcome)

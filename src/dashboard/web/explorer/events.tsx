@@ -20,7 +20,7 @@ interface Frame {
 }
 
 interface ShownEvent extends ChainEvent {
-  /** As it was received: numbers above 2^53 would not survive a parser. */
+  /** The text as received, because a parser would round numbers above 2^53. */
   text: string
 }
 
@@ -30,7 +30,7 @@ const TYPING_MS = 500
 /** The stream's close code; a call then finds out whether the session has ended. */
 const SIGNED_OUT = 4401
 
-/** The tail of the stream: the same socket protocol that keys use, opened with the session's cookie. */
+/** The tail of the stream. It uses the same socket protocol as keys, authenticated with the session's cookie. */
 export function Events() {
   const { environment } = useSession()
   const [kind, setKind] = useState<EventKind>('block_added')
@@ -118,13 +118,13 @@ export function Events() {
   )
 }
 
-/** The event's own part of a frame. */
+/** The data of the event in a frame. */
 function dataOf(text: string): string {
   const at = text.indexOf('"data":')
   return at === -1 ? text : text.slice(at + '"data":'.length, -'}}'.length)
 }
 
-/** A value once it has not changed for a moment: nobody subscribes to half an address. */
+/** A value that has not changed for a moment, so that nobody subscribes to half an address. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

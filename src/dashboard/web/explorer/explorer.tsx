@@ -80,7 +80,7 @@ export function Explorer({ path }: { path: string }) {
   )
 }
 
-/** While the market of the address loads, or is unknown, no other one is shown in its place. */
+/** While the market of the address loads or is unknown, no other market is shown in its place. */
 function MarketDoor({ opened }: { opened: OpenedMarket }) {
   return (
     <Card title="Prediction market">
@@ -101,7 +101,7 @@ function MarketDoor({ opened }: { opened: OpenedMarket }) {
   )
 }
 
-/** The same symbol, source and market in another view. */
+/** The same symbol, source and market in another tab. */
 function tabPath({ environment, symbol, source, market, outcome }: Place, tab: Tab): string {
   return placePath(
     tab === 'events' ? { tab, environment } : { tab, environment, symbol, source, market, outcome },

@@ -9,7 +9,7 @@ export interface LadderBook {
 const LEVELS = 20
 const SIZE_DIGITS = 6
 
-/** Both sides from the middle outwards; the bars show the amount that can be traded up to that price. */
+/** Both sides from the middle outwards. The bars show the amount that can be traded up to that price. */
 export function Ladders({ book }: { book: LadderBook }) {
   const sides = [sumUp(book.bids), sumUp(book.asks)] as const
   const most = Math.max(0, ...sides.map((rows) => rows.at(-1)?.sum ?? 0)) || 1
@@ -66,7 +66,7 @@ export function Ladders({ book }: { book: LadderBook }) {
 const label = { bid: 'Bid', ask: 'Ask' }
 const NOBODY = { bid: 'nobody buys', ask: 'nobody sells' }
 
-/** A live book gains and loses levels all the time: missing rows stay empty, so that nothing jumps. */
+/** A live book gains and loses levels all the time, so missing rows stay empty to keep the layout stable. */
 function emptyRows(filled: number): number[] {
   return Array.from({ length: LEVELS - filled }, (_, index) => filled + index)
 }

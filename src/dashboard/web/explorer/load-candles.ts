@@ -34,7 +34,7 @@ interface CandlePage {
 interface Older {
   environment: EnvironmentName
   path: string
-  /** From the newest that was known when the reader went back: the newest page moves on meanwhile. */
+  /** Starts with the newest row known when the reader went back, because the newest page keeps moving. */
   rows: ChartCandle[]
   gaps: GapSpan[]
   cursor: string | null
@@ -45,7 +45,7 @@ const NO_GAPS: GapSpan[] = []
 const NO_ROWS: ChartCandle[] = []
 
 /**
- * The page of the path, refreshed where it is the newest; older ones when the reader goes back in time. Newest first.
+ * The page of the path, refreshed if it is the newest, and older pages as the reader goes back in time. Newest first.
  */
 export function useCandles(environment: EnvironmentName, path: string | undefined, isNewest: boolean) {
   const { value: newest, price, error } = useView<CandlePage>(path, isNewest ? EVERY_MS : 0)
@@ -56,7 +56,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   const joined = useMemo(() => {
     if (newest === undefined) return undefined
     const { gaps } = newest.meta.coverage
-    // Of the time that the newest page has, its own gaps are the present ones.
+    // For the time range of the newest page, its own gaps are the current ones.
     const beginsAt = newest.data.at(-1)?.timestamp ?? ''
     const rest = known && olderRows(newest.data, known.rows, ({ timestamp }) => timestamp)
     return known === undefined || rest === undefined

@@ -5,13 +5,13 @@ import { useView } from '../use-view.ts'
 import type { MarketRecord } from './opened-market.ts'
 import { PREDICTION_SOURCES } from './paths.ts'
 
-/** Those that end next come first, so that what runs is in the list however many are announced. */
+/** Markets that end next come first, so that running ones are in the list no matter how many are announced. */
 const OPEN_LIMIT = 500
 const ENDED_LIMIT = 100
 const OPEN_EVERY_MS = 60_000
 const ENDED_EVERY_MS = 300_000
 
-/** Markets of a prediction venue to choose from, by end; none for other sources. */
+/** The markets of a prediction venue to choose from, by end; none for other sources. */
 export function useMarkets(source: Source, symbol: AssetSymbol) {
   const isPrediction = PREDICTION_SOURCES.includes(source)
   const series = `source=${source}&symbol=${symbol}`
@@ -26,8 +26,8 @@ export function useMarkets(source: Source, symbol: AssetSymbol) {
 }
 
 /**
- * The market that has most to show: the longest of those that run and were traded, the most traded of these. One that
- * has just begun may have no trade for minutes.
+ * The market with the most to show: of the running markets that were traded, the longest, and among equally long ones
+ * the most traded. A market that has just begun may have no trade for minutes.
  */
 export function defaultMarket(markets: readonly MarketRecord[]): MarketRecord | undefined {
   const running = markets.filter((market) => stageOf(market) === 'Running')
@@ -48,11 +48,11 @@ export function stageOf(market: Pick<MarketRecord, 'start_time' | 'end_time'>, n
 
 export function MarketSelect(props: {
   markets: readonly MarketRecord[]
-  /** The one that is shown; it need not be among the others. */
+  /** The market shown; it need not be in `markets`. */
   opened: MarketRecord | undefined
   /** The label of the empty choice. */
   none: string
-  /** Whether that can be chosen. */
+  /** Whether the empty choice can be selected. */
   canBeNone?: boolean
   onChange: (market: MarketRecord | undefined) => void
 }) {

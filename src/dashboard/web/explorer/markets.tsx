@@ -40,13 +40,13 @@ const LENGTHS = [ANY_LENGTH, '5m', '15m', '1h', '4h', '24h'] as const satisfies 
 const PER_PAGE = 25
 const STEP_MS = 300_000
 
-/** The current page of the list; it outlives the view, so that going back from a chart returns to it. */
+/** The current page of the list. It outlives the view, so that going back from a chart returns to it. */
 export function useMarketPages() {
   const [opened, setOpened] = useState({ series: '', cursors: [] as string[] })
   return { opened, turn: (series: string, cursors: string[]) => setOpened({ series, cursors }) }
 }
 
-/** Open prediction markets, the next to end first, each with the price of its own newest snapshot. */
+/** Open prediction markets, the next to end first, each with the price of its newest snapshot. */
 export function Markets(props: {
   asked: Place
   place: Place
@@ -62,7 +62,7 @@ export function Markets(props: {
   const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
   const { opened, turn } = pages
   const cursors = opened.series === series ? opened.cursors : []
-  // Another list begins at its first page, and so does this one when the reader comes back to it.
+  // A list starts at its first page, also when the reader comes back to it after another one.
   useEffect(() => {
     if (opened.series !== series) turn(series, [])
   }, [series])
@@ -133,8 +133,8 @@ export function Markets(props: {
 }
 
 /**
- * Sampled by 5 minutes, one call has the newest snapshot of every market: a book that does not change is recorded
- * once a minute, so what the last two steps do not have has no price now.
+ * Sampled at 5 minutes, one call returns the newest snapshot of every market. A book that does not change is recorded
+ * once a minute, so a market without a row in the last two steps has no current price.
  */
 function recordedSince(): string {
   return new Date((Math.floor(Date.now() / STEP_MS) - 1) * STEP_MS).toISOString()
@@ -146,7 +146,7 @@ function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
   return newest
 }
 
-/** @param without what is shown of a market that no row was loaded of */
+/** @param without shown for a market without a loaded row */
 function columnsOf(
   newest: Map<string, PriceRow>,
   without: string,
@@ -197,7 +197,7 @@ function Odds({
   without: string
   begins: string | null
 }) {
-  // A book with one side only still has a price: the side that is left.
+  // A book with only one side still has a price: that of the remaining side.
   const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
   if (up === null) {
     const isAhead = Date.parse(begins ?? '') > Date.now()

@@ -4,7 +4,7 @@ import { useView } from '../use-view.ts'
 import { PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 
-/** A prediction market, as `GET /v1/markets` and `GET /v1/markets/{identifier}` give it. */
+/** A prediction market, as returned by `GET /v1/markets` and `GET /v1/markets/{identifier}`. */
 export interface MarketRecord {
   market_id: string
   source: Source
@@ -20,14 +20,14 @@ export interface MarketRecord {
 }
 
 export interface OpenedMarket {
-  /** As the address names it. */
+  /** As named in the address. */
   identifier: string
-  /** Undefined while it loads, and when it is unknown. */
+  /** Undefined while it loads, and if it is unknown. */
   market: MarketRecord | undefined
   problem: string | undefined
 }
 
-/** What the tabs about one market or series are given. */
+/** Props of the tabs about one market or series. */
 export interface MarketTabProps {
   asked: Place
   place: Place
@@ -38,7 +38,7 @@ export interface MarketTabProps {
 
 const EVERY_MS = 60_000
 
-/** The market that the address names, requested by that name: it need not be in any list. */
+/** The market named in the address, requested by that name, because it need not be in any list. */
 export function useOpenedMarket({ market: identifier, source }: Place): OpenedMarket | undefined {
   const among = source !== undefined && PREDICTION_SOURCES.includes(source) ? `?source=${source}` : ''
   const path = `/v1/markets/${encodeURIComponent(identifier ?? '')}${among}`

@@ -3,7 +3,7 @@ import { SOURCE_INFO, type Source } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import type { PlanView } from '../../wire.ts'
 
-/** The calls behind the chart, in one place: the first of them are made while its code still loads. */
+/** The calls behind the chart, in one place, because the first of them are made while the chart's code still loads. */
 export interface ChartChoice {
   symbol: AssetSymbol
   source: Source
@@ -17,7 +17,7 @@ export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satis
 const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']
 const MAX_CANDLES = 500
 
-/** @param until the last candle is the one that holds this moment; left out: the newest */
+/** @param until the last candle is the one that contains this moment; the newest if omitted */
 export function candlesPath(
   { symbol, source, interval }: ChartChoice,
   { instrument = '', until }: { instrument?: string; until?: number | undefined } = {},
@@ -34,7 +34,7 @@ export function fundingPath({ symbol, source }: ChartChoice): string | undefined
   return FUNDED.includes(source) ? `/v1/funding?symbol=${symbol}&source=${source}&limit=200` : undefined
 }
 
-/** The candle intervals that a plan and a source have. */
+/** The candle intervals that both the plan and the source offer. */
 export function intervalsOf(plan: PlanView | null, source: Source): CandleInterval[] {
   const finest = CANDLE_INTERVALS.indexOf((plan?.finest_candle ?? '15m') as CandleInterval)
   const allowed = CANDLE_INTERVALS.slice(Math.max(0, finest))

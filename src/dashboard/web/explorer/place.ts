@@ -8,8 +8,8 @@ export const TABS = ['candles', 'books', 'markets', 'events'] as const
 export type Tab = (typeof TABS)[number]
 
 /**
- * Everything that decides what the explorer shows. It is part of the address, so that a reload, the back button and a
- * shared link all open the same view: `explorer/books?source=predmkt_a&market=0x…&time=…`.
+ * Everything that determines what the explorer shows. It is part of the address, so that a reload, the back button and
+ * a shared link all open the same view: `explorer/books?source=predmkt_a&market=0x…&time=…`.
  */
 export interface Place {
   tab: Tab
@@ -23,7 +23,7 @@ export interface Place {
   outcome?: string | undefined
   /** Duration of the listed markets. */
   length?: string | undefined
-  /** The moment that is shown; left out: now. */
+  /** The moment shown; now if omitted. */
   time?: number | undefined
 }
 

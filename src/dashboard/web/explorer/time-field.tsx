@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 /** A moment in UTC, to the second. */
 export function TimeField(props: {
   label: string
-  /** NaN while there is nothing to show. */
+  /** NaN if there is nothing to show. */
   time: number
   earliest?: number | undefined
   onChange: (time: number) => void

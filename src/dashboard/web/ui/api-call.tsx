@@ -5,7 +5,7 @@ import { LANGUAGES, partsOf, snippet } from '../snippets.ts'
 import { CopyButton } from './copy.tsx'
 import { Button } from './parts.tsx'
 
-/** Paths with an identifier in them that pages of the dashboard show. */
+/** Paths with an identifier that pages of the dashboard show. */
 const TEMPLATES = [
   '/v1/markets/{identifier}',
   '/v1/webhooks/{id}',
@@ -17,7 +17,7 @@ const LISTS =
 const KEPT_MS = 60_000
 const FORMATS = ['csv', 'ndjson'] as const
 
-/** The call behind a view, ready to copy as a program or to save as a file, and what it costs. */
+/** The call behind a view, to copy as a program or to save as a file, with its cost. */
 export function ApiCall({
   path,
   price,
@@ -49,7 +49,7 @@ export function ApiCall({
   )
 }
 
-/** What is shown, as a file: the same rows, in the form that the service writes. */
+/** Saves the rows shown as a file, in the format that the service writes. */
 function Download({ path, format }: { path: string; format: (typeof FORMATS)[number] }) {
   const { environment } = useSession()
   const [problem, setProblem] = useState(false)
@@ -62,7 +62,7 @@ function Download({ path, format }: { path: string; format: (typeof FORMATS)[num
     link.href = URL.createObjectURL(await response.blob())
     link.download = `${path.replace(/^\/v1\//, '').replaceAll(/[^\w.=-]+/g, '_')}.${format}`
     link.click()
-    // The browser reads it after the click.
+    // The browser reads the blob after the click.
     setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS)
   }
   return (

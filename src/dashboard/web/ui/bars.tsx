@@ -11,10 +11,10 @@ const LABEL_WIDTH = 84
 const HEIGHT = 200
 const LEFT = 44
 const BOTTOM = 22
-/** Half a label. */
+/** Half the height of a label. */
 const TOP = 9
 
-/** Stacked bars by day. Each part has the colour of its place in `names`. */
+/** Stacked bars by day. Each part has the colour of its position in `names`. */
 export function DayChart(props: { days: BarDay[]; names: string[]; label: string; tone?: number }) {
   const { days, names, label, tone = 0 } = props
   const width = innerWidth < 700 ? NARROW : WIDE

@@ -19,7 +19,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   )
 }
 
-/** The clipboard API is there on https and localhost only, and may be refused. */
+/** The clipboard API exists only on https and localhost, and may be refused. */
 async function writeText(text: string, beside: HTMLElement): Promise<boolean> {
   const written = await navigator.clipboard?.writeText(text).then(
     () => true,
@@ -28,7 +28,7 @@ async function writeText(text: string, beside: HTMLElement): Promise<boolean> {
   return written ?? selectAndCopy(text, beside)
 }
 
-/** Text outside of an open dialog cannot be selected, so it is put beside the button. */
+/** Text outside an open dialog cannot be selected, so the field is placed beside the button. */
 function selectAndCopy(text: string, beside: HTMLElement): boolean {
   const field = document.createElement('textarea')
   field.value = text

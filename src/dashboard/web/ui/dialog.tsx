@@ -4,8 +4,8 @@ import { Icon } from '../icons.tsx'
 import { Button, Problem, useAction } from './parts.tsx'
 
 /**
- * The platform's own modal dialog: focus stays inside, Escape closes. It begins at the first field of its form, and
- * the focus returns to what opened it, however it ends.
+ * The platform's modal dialog: focus stays inside, and Escape closes it. Focus starts at the first field of its form
+ * and returns to the element that opened it, however the dialog ends.
  */
 export function Dialog(props: {
   title: string
@@ -16,7 +16,7 @@ export function Dialog(props: {
   const ref = useRef<HTMLDialogElement>(null)
   const onClose = useRef(props.onClose)
   onClose.current = props.onClose
-  // In the same turn as the page changes: one dialog may follow another.
+  // A layout effect runs in the same turn in which the page changes, because one dialog may follow another.
   useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog === null) return
@@ -28,7 +28,7 @@ export function Dialog(props: {
     return () => {
       dialog.removeEventListener('close', closed)
       dialog.close()
-      // The browser gives it back only where the dialog is still in the page.
+      // The browser restores the focus only if the dialog is still in the page.
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
@@ -49,7 +49,7 @@ export function Confirm(props: {
   title: string
   text: string
   action: string
-  /** Nothing is lost by it. */
+  /** Whether nothing is lost by it. */
   harmless?: boolean
   onYes: () => Promise<void>
   onClose: () => void

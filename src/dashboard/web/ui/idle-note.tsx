@@ -4,7 +4,7 @@ import { Empty } from './parts.tsx'
 
 type Part = 'market' | 'chain'
 
-/** Why this environment has nothing to record, or no node, and which settings change that; null where it has. */
+/** Why this environment records nothing or has no node, and which settings change that; null if it does record. */
 export function useIdle(part: Part): string | null {
   const { session, environment } = useSession()
   return session.idle[environment][part]
@@ -19,7 +19,7 @@ export function IdleNote({ part }: { part: Part }) {
   )
 }
 
-/** In place of a list that has nothing: why, or else what it waits for. */
+/** Replaces an empty list with the reason, or with what the list waits for. */
 export function IdleOr({ part, children }: { part: Part; children: ComponentChildren }) {
   const text = useIdle(part)
   return <Empty>{text === null ? children : <p data-testid={`idle-${part}`}>{text}</p>}</Empty>

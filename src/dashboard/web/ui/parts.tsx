@@ -7,7 +7,7 @@ export function PageFrame(props: {
   actions?: ComponentChildren
   children: ComponentChildren
 }) {
-  // The title distinguishes tabs and entries of the browser's history.
+  // The title distinguishes tabs and entries in the browser's history.
   useEffect(() => {
     document.title = `${props.title} · Tapeline`
   }, [props.title])
@@ -55,7 +55,7 @@ export function Field(props: { label: string; hint?: ComponentChildren; children
   )
 }
 
-/** @param look what the button is beside a plain one: primary, danger, small, ghost */
+/** @param look the variant of the button: primary, danger, small, ghost */
 export function Button({ look = '', ...rest }: ComponentProps<'button'> & { look?: string }) {
   return <button type="button" {...rest} class={`button ${look}`} />
 }
@@ -73,7 +73,7 @@ export function TextField({
   )
 }
 
-/** @param isNew the user chooses it now */
+/** @param isNew whether the user chooses a new password */
 export function PasswordField(props: {
   label: string
   isNew: boolean
@@ -120,7 +120,7 @@ export function Stat(props: { label: string; value: ComponentChildren; note?: Co
   )
 }
 
-/** Runs an action once at a time and reports what went wrong. */
+/** Runs an action one at a time and reports errors. */
 export function useAction(action: () => Promise<void>) {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
@@ -167,7 +167,7 @@ export function Select<T extends string>(props: {
   label: string
   value: T
   options: readonly T[]
-  /** The label, where it is not the value itself. */
+  /** The label, if it is not the value itself. */
   nameOf?: (option: T) => string
   onChange: (value: T) => void
 }) {

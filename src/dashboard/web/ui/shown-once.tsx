@@ -3,12 +3,12 @@ import { CopyButton } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { Button } from './parts.tsx'
 
-/** A secret that is shown only once: closing it has to be confirmed. */
+/** A secret that is shown only once; closing it has to be confirmed. */
 export function ShownOnce(props: {
   title: string
   lead: string
   secret: string
-  /** What it is, as in "Copy key". */
+  /** What it is called, as in "Copy key". */
   name: string
   children?: ComponentChildren
   onClose: () => void

@@ -1,20 +1,20 @@
 import type { ComponentChildren } from 'preact'
 
 export interface Column<T> {
-  /** Left out for the buttons of a row. */
+  /** Omitted for the buttons of a row. */
   title?: string
-  /** Beside the value on a phone, where it is not the title. */
+  /** Shown beside the value on a phone, if it differs from the title. */
   label?: string
   class?: string
   cell: (row: T) => ComponentChildren
 }
 
-/** On a phone every row is a block of its own, each value with its label. */
+/** On a phone every row is a separate block, in which each value has its label. */
 export function Table<T>(props: {
   columns: readonly Column<T>[]
   rows: readonly T[]
   idOf: (row: T) => string | number
-  /** In place of the rows where there are none. */
+  /** Shown if there are no rows. */
   none?: ComponentChildren
   testId?: string
 }) {

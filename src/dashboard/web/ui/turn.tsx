@@ -1,5 +1,8 @@
 import { Button } from './parts.tsx'
-/** Pages through a list by cursor. `before`: the cursors of the pages up to this one; none on the first. */
+/**
+ * Pages through a list by cursor. `before` holds the cursors of the pages up to this one; it is empty on the first
+ * page.
+ */
 export function Turn(props: {
   before: readonly string[]
   next: string | null | undefined

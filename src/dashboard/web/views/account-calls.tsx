@@ -5,7 +5,7 @@ import { useLoad } from '../load.ts'
 import { Badge, Problem } from '../ui/parts.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 
-/** A customer's errors and slowest calls of the last 24 hours, as the process that answers has seen them. */
+/** A customer's errors and slowest calls of the last 24 hours, as seen by the process that answers. */
 export function AccountCalls({ accountId }: { accountId: string }) {
   const { value, error } = useLoad(
     () => call<AccountCallsView>('GET', `operator/accounts/${accountId}/calls`),

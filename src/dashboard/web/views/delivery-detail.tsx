@@ -7,7 +7,7 @@ import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Problem } from '../ui/parts.tsx'
 
-/** One delivery in full: when, what was sent, what came back. */
+/** One delivery in full: when it was sent, what was sent and what was received. */
 export function DeliveryPage(props: { webhookId: string; deliveryId: string }) {
   const { webhookId, deliveryId } = props
   const { environment } = useSession()
@@ -85,7 +85,7 @@ export function DeliveryPage(props: { webhookId: string; deliveryId: string }) {
   )
 }
 
-/** A head as it was on the wire, its first line shortened to what matters. */
+/** A head as it was on the wire, with its first line shortened. */
 function Headers(props: { first: string; headers: HeaderView[]; none: string; testId: string }) {
   return (
     <div class="head-lines" data-testid={props.testId}>

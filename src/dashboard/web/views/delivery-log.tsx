@@ -27,7 +27,7 @@ export function DeliveryTable({ webhookId, onNote }: { webhookId: string; onNote
   const path = `/v1/webhooks/${webhookId}/deliveries?limit=25${cursor === undefined ? '' : `&cursor=${cursor}`}`
   const everyMs = opened === undefined && cursor === undefined ? EVERY_MS : 0
   const log = useView<DeliveryList>(path, everyMs, webhookId)
-  // The list does not move while one of its entries is open.
+  // The list stays still while one of its entries is open.
   const page = opened?.page ?? log.value
   const turn = (cursors: string[]) => {
     setOpened(undefined)

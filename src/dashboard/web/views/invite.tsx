@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Button, ChoiceButtons, Field, Problem, Select, TextField, useAction } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 
-/** A new account for a customer, who chooses the password with the link. */
+/** Creates an account for a customer, who chooses the password with the link. */
 export function NewAccount(props: { plans: PlanView[]; onDone: () => void; onClose: () => void }) {
   const [email, setEmail] = useState('')
   const [plan, setPlan] = useState(props.plans[0]?.name ?? '')
@@ -45,7 +45,7 @@ export function NewAccount(props: { plans: PlanView[]; onDone: () => void; onClo
 
 const ROLES = ['customer', 'operator'] as const
 
-/** Another person who signs in to an account. */
+/** Invites another person to sign in to an account. */
 export function InviteForm({ accountId, onDone }: { accountId: string; onDone: () => void }) {
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<(typeof ROLES)[number]>('customer')

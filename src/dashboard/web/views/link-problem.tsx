@@ -1,7 +1,7 @@
 import type { Loaded } from '../load.ts'
 import { Button, Problem } from '../ui/parts.tsx'
 
-/** A one-time link of which the service has said nothing yet: it may well work. */
+/** Shown if a one-time link could not be checked; the link may still work. */
 export function LinkProblem({ link }: { link: Loaded<unknown> }) {
   if (link.error === undefined) return null
   return (

@@ -102,7 +102,7 @@ export function AccountDialog(props: {
   )
 }
 
-/** A link to pass on to a user who forgot the password. */
+/** A link for a user who forgot the password. */
 function PasswordLinks({ emails }: { emails: string[] }) {
   const [asked, setAsked] = useState<string>()
   const [link, setLink] = useState<ResetLinkView>()
@@ -143,7 +143,7 @@ function PasswordLinks({ emails }: { emails: string[] }) {
   )
 }
 
-/** Sets the credits that are left in this period. */
+/** Sets the remaining credits of this period. */
 function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone: () => void }) {
   const [remaining, setRemaining] = useState('')
   const { run, busy, problem } = useAction(async () => {

@@ -7,7 +7,10 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Badge, Button, Card, ChoiceButtons, Field, Problem, TextField, useAction } from '../ui/parts.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 
-/** Incidents and maintenance: customers see those of now in the dashboard, everybody all of them at /status. */
+/**
+ * Incidents and maintenance. Customers see the current ones in the dashboard, and everybody sees all of them at
+ * /status.
+ */
 export function NoticesCard({ onChange }: { onChange: () => void }) {
   const { value, error, reload } = useLoad(
     () => call<{ notices: NoticeView[] }>('GET', 'operator/notices'),
@@ -93,7 +96,7 @@ export function NoticesCard({ onChange }: { onChange: () => void }) {
 }
 
 const KINDS = ['incident', 'maintenance'] as const
-/** What a field for date and time takes, in UTC. */
+/** The format of a date and time input, in UTC. */
 const fieldTime = (text: string) => text.slice(0, 16)
 const toTime = (text: string) => `${text.slice(0, 16)}:00Z`
 

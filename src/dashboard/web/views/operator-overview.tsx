@@ -5,7 +5,7 @@ import { useLoad } from '../load.ts'
 import { Badge, Card, Problem, Stat } from '../ui/parts.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 
-/** How the service is: its parts, the disk, the last backup and what the self-checks found. */
+/** The state of the service: its parts, the disk, the last backup and the results of the self-checks. */
 export function OverviewCard() {
   const { value, error } = useLoad(() => call<OverviewView>('GET', 'operator/overview'), [], 30_000)
   return (

@@ -111,7 +111,7 @@ export function OperatorPage() {
   )
 }
 
-/** Newest first; older pages follow when asked for. */
+/** Newest first; older pages are loaded on demand. */
 function AuditCard({ changed }: { changed: readonly unknown[] }) {
   const newest = useLoad(() => call<AuditPage>('GET', 'operator/audit'), changed)
   const [older, setOlder] = useState<AuditView[]>([])

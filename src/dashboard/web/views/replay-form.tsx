@@ -16,16 +16,16 @@ interface ReplayRange {
 
 const HOUR_MS = 3_600_000
 const inputTime = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 16)
-/** A time input leaves out seconds that are 0. */
+/** A time input omits seconds that are 0. */
 const wireTime = (text: string) => new Date(`${text}Z`).toISOString()
 
-/** Past events as new deliveries: a range of times or of numbers, with or without an end. */
+/** Sends past events as new deliveries: a range of times or of sequence numbers, with or without an end. */
 export function ReplayForm(props: { webhookId: string; onDone: (note: string) => void }) {
   const { environment } = useSession()
   const [by, setBy] = useState<By>('time')
   const [times, setTimes] = useState({ from: inputTime(Date.now() - HOUR_MS), to: '' })
   const [numbers, setNumbers] = useState({ from: '', to: '' })
-  /** What one call did not cover. */
+  /** The part of the range that one call did not cover. */
   const [rest, setRest] = useState<ReplayRange>()
   const path = `/v1/webhooks/${props.webhookId}/replay`
   const range = by === 'time' ? rangeOfTimes(times) : rangeOfNumbers(numbers)

@@ -7,7 +7,7 @@ export interface Replayed {
   gap: boolean
 }
 
-/** What became of a replay, in a sentence or two. */
+/** The result of a replay, in a sentence or two. */
 export function replayNote({
   events,
   already_pending: pending,

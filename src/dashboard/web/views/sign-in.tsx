@@ -23,7 +23,7 @@ export function SignIn({ path }: { path: string }) {
   const { run, busy, problem } = useAction(async () => {
     const body = form === 'welcome' ? { token, email, password } : { email, password }
     setSession(await callSession('POST', form, body))
-    // After a session has ended, the user continues where it was.
+    // After a session has ended, the user continues in the same place.
     if (form !== 'sign-in') location.hash = '#/keys'
     else if (isSignedOutPlace) location.hash = '#/explorer'
   })

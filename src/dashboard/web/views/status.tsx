@@ -13,7 +13,7 @@ const TONES: Record<string, string> = {
   ok: 'good',
   degraded: 'warn',
 }
-/** Grey: what was never recorded is not broken. */
+/** Shown in grey, because something that was never recorded is not broken. */
 const NOT_YET = 'not recorded yet'
 
 export function StatusPage() {
@@ -73,7 +73,7 @@ export function StatusPage() {
   )
 }
 
-/** Red or yellow only for what has worked before. */
+/** Red or yellow only for something that has worked before. */
 function Overall({ status }: { status: StatusView }) {
   const isNotYet =
     status.status !== 'ok' &&
@@ -92,7 +92,7 @@ function hasRecord({ datasets, last_event_at: last }: SourceStatusView): boolean
   return last !== null || datasets.some(({ from }) => from !== null)
 }
 
-/** What the colours of the strips mean. */
+/** Explains the colours of the strips. */
 function StripLegend() {
   const tones = [
     ['full', 'observed'],
@@ -178,7 +178,7 @@ function Dataset({ source, dataset }: { source: string; dataset: DatasetStatusVi
   )
 }
 
-/** Coverage up to this long ago counts as current: recorders write it with a delay. */
+/** Coverage up to this long ago counts as current, because recorders write it with a delay. */
 const NOW_MS = 300_000
 
 function rangeOf({ from, to }: DatasetStatusView): string {
@@ -189,7 +189,7 @@ function rangeOf({ from, to }: DatasetStatusView): string {
   return `${first} to ${first.slice(0, 10) === last.slice(0, 10) ? last.slice(11) : last}`
 }
 
-/** The gaps that are left after backfill. */
+/** The gaps that remain after backfill. */
 function gapsOf({ strip, from }: DatasetStatusView): string | undefined {
   if (from === null) return undefined
   const parts = strip.filter((share) => share !== null && toneOf(share) !== 'full').length

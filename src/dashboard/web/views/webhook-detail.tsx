@@ -109,7 +109,7 @@ export function WebhookDetail(props: {
   )
 }
 
-/** The receiver's answer, and what was wrong with it. */
+/** The receiver's answer and what was wrong with it. */
 function testText({ delivered, status, error, duration_ms: ms }: TestResult): string {
   const answer = status === null ? (error ?? 'no answer') : `HTTP ${status}`
   const reason = status !== null && error !== null && !delivered ? ` (${error})` : ''

@@ -6,7 +6,7 @@ import { Button, Field, Problem, TextField, useAction } from '../ui/parts.tsx'
 import { useExpected } from './expected-events.ts'
 import type { CreatedWebhook, WebhookSummary } from './webhook.ts'
 
-/** Creates a webhook, or changes one. */
+/** Creates a webhook or changes one. */
 export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: CreatedWebhook) => void }) {
   const { environment } = useSession()
   const { webhook } = props

@@ -125,7 +125,7 @@ export function WebhooksPage() {
   )
 }
 
-/** Those with very many addresses come in several pages. */
+/** Webhooks with very many addresses arrive in several pages. */
 async function allWebhooks(
   environment: EnvironmentName,
 ): Promise<{ webhooks: readonly WebhookSummary[]; price: number }> {
