@@ -1,5 +1,5 @@
 """
-Draws candles as an SVG, with the times that were not recorded shaded: a gap is no quiet market.
+Draws candles as an SVG and shades the times that were not recorded, because a gap is not a quiet market.
 
     TAPELINE_URL=http://127.0.0.1:8080 TAPELINE_KEY=svc_test_… python candles_with_gaps.py BTC candles.svg
 """

@@ -1,5 +1,5 @@
 """
-The last prediction market that was resolved: what it thought shortly before its close, and what the oracle then said.
+Shows the price of the last resolved prediction market shortly before its close, and what the oracle said at the close.
 
     TAPELINE_URL=http://127.0.0.1:8080 TAPELINE_KEY=svc_test_… python market_against_oracle.py BTC
 """
@@ -14,7 +14,7 @@ import tapeline
 def main(symbol: str) -> None:
     with tapeline.Client() as tl:
         listed = tl.markets(source="predmkt_a", symbol=symbol, market_type="5m", status="resolved", limit=100)
-        # One that is recorded from its beginning to its end.
+        # The newest market that has both books and oracle candles.
         for market in sorted(listed.page().rows, key=lambda each: each["end_time"] or "", reverse=True):
             up = next((token for token in market["tokens"] if token["outcome"] == "Up"), None)
             if up is None:

@@ -1,5 +1,5 @@
 """
-Prints what happens to an address, and goes on where it stopped when it is started again.
+Prints what happens to an address; when started again, it continues where it stopped.
 
     TAPELINE_URL=http://127.0.0.1:8080 TAPELINE_KEY=svc_test_… python watch_address.py kaspatest:qr… [events]
 """
@@ -30,7 +30,7 @@ def main(address: str, count: int) -> None:
                 print(f"{event['created_at']}  {word}  {change / SOMPI:+.8f}  {data['tx_id']}", flush=True)
             elif event["kind"] == "mempool_entry":
                 print(f"{event['created_at']}  pending  {event['data']['tx_id']}", flush=True)
-            # Only now: an event whose printing failed comes again.
+            # Stored only now, so that an event whose printing failed is received again.
             place.write_text(str(event["seq"]))
             count -= 1
             if count == 0:

@@ -27,7 +27,7 @@ class AsyncRows(Generic[Row, Meta]):
         return await asyncio.to_thread(self._rows.page, cursor)
 
     async def pages(self, max_credits: Optional[int] = None) -> AsyncIterator[Page[Row, Meta]]:
-        """Page by page, each read when it is asked for, within ``max_credits`` where they are given."""
+        """Reads page by page, on demand, within ``max_credits`` if given."""
         pages = self._rows.pages(max_credits)
         while (page := await asyncio.to_thread(next, pages, None)) is not None:
             yield page
@@ -55,5 +55,5 @@ class AsyncRows(Generic[Row, Meta]):
 
     @property
     def gaps(self) -> Awaitable[List[Dict[str, Any]]]:
-        """To be awaited: ``await rows.gaps``."""
+        """Has to be awaited: ``await rows.gaps``."""
         return asyncio.to_thread(lambda: self._rows.gaps)

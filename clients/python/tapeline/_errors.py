@@ -4,10 +4,10 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, Union
 
 
 class TapelineError(Exception):
-    """Everything that this client raises by itself; a wrong argument is a ``ValueError`` or ``TypeError``."""
+    """Base class of all errors of this client; a wrong argument is a ``ValueError`` or ``TypeError``."""
 
     def __reduce__(self) -> Any:
-        """Pools of processes send errors to each other."""
+        """Makes errors picklable, because process pools send them to each other."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -19,27 +19,27 @@ def _restored(kind: Type[TapelineError], args: Tuple[Any, ...], state: Dict[str,
 
 
 class ApiError(TapelineError):
-    """The service refused. There is a class for every code; ``code`` tells them apart as well."""
+    """The service refused the request. There is a subclass for every code; ``code`` distinguishes them as well."""
 
     code = "unknown"
 
     def __init__(self, status: int, details: Mapping[str, Any], retry_after: Optional[float] = None) -> None:
         super().__init__(details.get("message") or f"The service answered with status {status}.")
         self.status = status
-        # The whole body: ``param``, ``allowed``, ``required_tier``, ``errors`` … where they help.
+        # The whole body: ``param``, ``allowed``, ``required_tier``, ``errors`` …, depending on the code.
         self.details: Dict[str, Any] = dict(details)
         self.code = str(details.get("error") or self.code)
         self.request_id = str(details.get("request_id") or "")
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        """With what the service's operator needs to find the request."""
+        """Includes the request id, by which the service's operator can find the request."""
         asked = f", request {self.request_id}" if self.request_id else ""
         return f"{super().__str__()} ({self.code}{asked})"
 
 
 class ConnectionLost(TapelineError):
-    """No answer arrived: whether the service took the request is not known."""
+    """No answer arrived, so it is unknown whether the service carried out the request."""
 
     def __init__(self, message: str, lost_attempts: int) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class CreditLimitError(TapelineError):
 
     def __init__(self, rows: List[Any], credits_used: int, next_page_credits: int, next_cursor: Optional[str]) -> None:
         super().__init__(f"The next page costs {next_page_credits} credits; {credits_used} are spent.")
-        # What was read so far, and where to go on.
+        # What was read so far, and where to continue.
         self.rows = rows
         self.credits_used = credits_used
         self.next_page_credits = next_page_credits
@@ -60,7 +60,7 @@ class CreditLimitError(TapelineError):
 
 
 class StreamError(TapelineError):
-    """The service closed the stream for good, or refused the subscription."""
+    """The service closed the stream permanently, or refused the subscription."""
 
     def __init__(self, code: Union[int, str], message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class StreamError(TapelineError):
 
 
 class StreamGapError(TapelineError):
-    """Events are missing, and no ``on_gap`` was given. ``gap["up_to_seq"]`` as ``resume_after`` goes on behind it."""
+    """Events are missing, and no ``on_gap`` was given. Pass ``gap["up_to_seq"]`` as ``resume_after`` to continue."""
 
     def __init__(self, gap: Mapping[str, Any]) -> None:
         super().__init__(f"Events {gap['after_seq'] + 1} to {gap['up_to_seq']} are missing ({gap['reason']}).")

@@ -8,12 +8,12 @@ from typing import NamedTuple, Optional
 class CachedAnswer(NamedTuple):
     etag: str
     body: bytes
-    # A sealed page never changes, so it is not asked for again.
+    # A sealed page never changes, so it is not requested again.
     is_immutable: bool
 
 
 class EtagCache:
-    """Answers with their tags, the least recently used ones leaving first."""
+    """Answers with their tags; the least recently used ones are evicted first."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

@@ -1,4 +1,4 @@
-"""Rows → columns → data frames. The types of the columns come from the schema, not from what a page happens to hold."""
+"""Rows → columns → data frames. The types of the columns come from the schema, not from the values of a page."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def is_decimal(numbers: str) -> bool:
 
 
 def columns_of(pages: Iterable[Sequence[Any]]) -> Dict[str, List[Any]]:
-    """Page by page, so that the rows of one are gone before the next ones are made: they take far more room."""
+    """Works page by page, so that only one page of rows exists at a time: rows take far more memory than columns."""
     columns: Dict[str, List[Any]] = {}
     count = 0
     for rows in pages:
         for name, values in _page_columns(rows).items():
             columns.setdefault(name, [None] * count).extend(values)
         count += len(rows)
-        # Pages of several sources do not all have the same fields, and neither have their rows.
+        # Pages, and rows of one page, may have different fields if they come from several sources.
         for column in columns.values():
             column.extend([None] * (count - len(column)))
     return columns
@@ -44,13 +44,13 @@ def _page_columns(rows: Sequence[Any]) -> Dict[str, Sequence[Any]]:
             values = list(chain.from_iterable(map(itemgetter(*names), rows)))
             return {name: values[at :: len(names)] for at, name in enumerate(names)}
         except KeyError:
-            pass  # As many fields, but others.
+            pass  # The same number of fields, but different ones.
     every = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in every}
 
 
 def names_of(operation: Operation) -> Sequence[str]:
-    """Of a frame without rows."""
+    """The columns of a frame without rows."""
     return (*operation.times, *operation.floats, *operation.integers)
 
 

@@ -1332,7 +1332,7 @@ class TokenHolders(TypedDict):
     token_id: str
     # Largest amount first.
     items: List[TokenHolder]
-    # Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known.
+    # Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known, and where that is not checked: covenant tokens with more than 10,000 outputs whose state is proven.
     hidden_reason: Optional[str]
     # Pass it as `cursor` to get the next page; null on the last.
     next_cursor: Optional[str]
@@ -2296,7 +2296,7 @@ class StatusIngestion(TypedDict):
     lag_seconds: Optional[float]
     # Rows written since the process started.
     rows_inserted: int
-    # Holes recorded in the last 24 hours.
+    # Gaps recorded in the last 24 hours.
     gaps_24h: int
     # Share of the first fill with history that is done; null where there is none.
     backfill: Optional[float]
@@ -2313,7 +2313,7 @@ class StatusIngestionAudit(TypedDict):
 
     # Ranges of stored data that were examined since the process started.
     checked: int
-    # What was found to be wrong in them, and became a correction or a hole.
+    # What was found to be wrong in them, and became a correction or a gap.
     differences: int
 
 StatusIngestionCoverage = TypedDict(
@@ -2347,9 +2347,9 @@ class StatusIndex(TypedDict):
     restarts: int
     # From when on every transaction is indexed; null before the first start.
     coverage_from: Optional[str]
-    # Holes recorded in the last 24 hours, counted up to 1,000.
+    # Gaps recorded in the last 24 hours, counted up to 1,000.
     gaps_24h: int
-    # The newest ten holes, oldest first.
+    # The newest ten gaps, oldest first.
     gaps: List[StatusIndexGap]
 
 StatusIndexGap = TypedDict(
@@ -3520,7 +3520,7 @@ class Methods:
 
     def transaction(self, tx_id: str) -> TransactionLookup:
         """
-        One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`
+        One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. What is in no mempool is unknown (404) once the index has caught up with the node that was asked; while it is more than a few seconds behind that node, that is 503 with the reason `index_behind`. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`
 
         tx_id: Transaction id.
         """
@@ -3547,7 +3547,7 @@ class Methods:
 
     def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
         """
-        Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`
+        Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; it is refused with 503 where the address has new transactions all the time (`reason`: `address_busy`), or where the index has not caught up with the nodes (`index_behind`) or the nodes with the index (`nodes_behind`). The price is 10, plus 5 each for two calls to the node, also where more are made so that all comes from one moment. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`
 
         address: A Kaspa address, with its prefix.
         at: A past time. Left out: now. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
@@ -3709,7 +3709,7 @@ class Methods:
 
     def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
         """
-        Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`
+        Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`
 
         id: Id of the webhook.
         after_seq: Events with a higher number.
@@ -3905,7 +3905,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["submit_transaction"], {}, {"transaction": transaction, "allow_orphan": allow_orphan, "replace_by_fee": replace_by_fee, "wait_for_mempool": wait_for_mempool, "wait_timeout_seconds": wait_timeout_seconds})
 
     async def transaction(self, tx_id: str) -> TransactionLookup:
-        """One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`"""
+        """One transaction, parsed. From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. What is in no mempool is unknown (404) once the index has caught up with the node that was asked; while it is more than a few seconds behind that node, that is 503 with the reason `index_behind`. Credits: 10 plus 5 per mempool lookup. Open from the developer plan (tier pro) on. `GET /v1/transactions/{tx_id}`"""
         return await self._answer(OPERATIONS["transaction"], {"tx_id": tx_id})
 
     def address_transactions(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressTransaction, AddressTransactions]:
@@ -3917,7 +3917,7 @@ class AsyncMethods:
         return self._rows(OPERATIONS["address_activity"], {"address": address, "limit": limit})
 
     async def address_balance(self, address: str, *, at: Optional[Time] = None) -> AddressBalance:
-        """Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; an address that has new transactions all the time may be refused with 503 (`address_busy`). The price is 5 for each of the two calls to the node, plus 10. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
+        """Balance of an address, now or at a past time. Asked of a node. A past balance is what the node says now, less what the index has recorded since: it counts the confirmed transactions whose `block_time` is `at` or earlier. A time before the index begins, or before a gap in it, is refused. It takes a second or so, since node and index are compared at one moment of the chain; it is refused with 503 where the address has new transactions all the time (`reason`: `address_busy`), or where the index has not caught up with the nodes (`index_behind`) or the nodes with the index (`nodes_behind`). The price is 10, plus 5 each for two calls to the node, also where more are made so that all comes from one moment. Credits: 10 plus 5 per upstream call. Open from the developer plan (tier pro) on. `GET /v1/addresses/{address}/balance`"""
         return await self._answer(OPERATIONS["address_balance"], {"address": address, "at": at})
 
     def address_utxos(self, address: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> AsyncRows[AddressUtxo, AddressUtxos]:
@@ -3989,7 +3989,7 @@ class AsyncMethods:
         return await self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
     async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
-        """Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
+        """Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
         return await self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
     async def limits(self) -> Limits:

@@ -1,4 +1,4 @@
-"""When a request is sent again, and after how long."""
+"""Whether a request is sent again, and after what delay."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Optional
 
 BASE_SECONDS = 0.25
 MAX_BACKOFF_SECONDS = 10.0
-# A longer wait is the caller's decision.
+# If the service asks for a longer wait, the caller decides whether to try again.
 MAX_RETRY_AFTER_SECONDS = 65.0
 
-# Refused before anything was done.
+# The service refused the request before doing anything.
 NOTHING_DONE = (429, 503)
-# May have been done: repeated only where that does no harm.
+# The request may have been carried out: it is repeated only if that is safe.
 IN_DOUBT = (408, 500, 502, 504)
-# The same Idempotency-Key is still at work: its answer comes with a later attempt.
+# A request with the same Idempotency-Key is still in progress; a later attempt gets its answer.
 IN_PROGRESS = 409
 
 
 def is_repeatable(method: str) -> bool:
-    """A POST carries an Idempotency-Key, so the service does it once; a PATCH sets the same values again."""
+    """A POST carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same values again."""
     return method != "DELETE"
 
 
@@ -34,7 +34,7 @@ def should_retry(method: str, status: int) -> bool:
 
 
 def delay(attempt: int, retry_after: Optional[float]) -> Optional[float]:
-    """None: too long to wait for. The random part keeps clients from coming back together."""
+    """None if the wait would be too long. The random part keeps clients from retrying at the same moment."""
     if retry_after is None:
         return min(MAX_BACKOFF_SECONDS, BASE_SECONDS * 2**attempt) * (0.5 + random.random() / 2)
     if retry_after > MAX_RETRY_AFTER_SECONDS:
@@ -43,7 +43,7 @@ def delay(attempt: int, retry_after: Optional[float]) -> Optional[float]:
 
 
 def read_retry_after(value: Optional[str]) -> Optional[float]:
-    """Seconds, or a date."""
+    """In seconds; the header has either seconds or a date."""
     if value is None or value.strip() == "":
         return None
     try:

@@ -27,12 +27,12 @@ class Page(Generic[Row, Meta]):
     def __init__(self, operation: Operation, answer: Answer, decimals: bool = False) -> None:
         body = json.loads(answer.body, parse_float=Decimal) if decimals else json.loads(answer.body)
         self.rows: List[Row] = body[operation.rows_field]
-        # What came with the rows: coverage with its gaps, clamping, ignored parameters …
+        # Information about the rows: coverage with its gaps, clamping, ignored parameters …
         self.meta: Meta = body.get("meta", body)
         # None on the last page.
         self.next_cursor: Optional[str] = body.get("meta", body).get("next_cursor")
         self.credits = answer.info.credits
-        # Whether it was unchanged, or sealed, and therefore free.
+        # Whether the page was unchanged or sealed, and therefore free.
         self.from_cache = answer.info.from_cache
 
     def __repr__(self) -> str:
@@ -63,9 +63,9 @@ class Rows(Generic[Row, Meta]):
 
     def pages(self, max_credits: Optional[int] = None) -> Iterator[Page[Row, Meta]]:
         """
-        Page by page, each read when it is asked for; those that were read before are not read again. With
-        ``max_credits`` each page is asked for its price first, and one that would exceed it is a ``CreditLimitError``,
-        which says where to go on. An answer that was lost on its way counts as paid.
+        Reads page by page, on demand; if everything was read and kept before, nothing is read again. With
+        ``max_credits`` the price of each page is requested first, and a page that would exceed the limit raises a
+        ``CreditLimitError``, which says where to continue. An answer that was lost on its way counts as paid.
         """
         for answer in self._read(max_credits) if self._answers is None else self._answers:
             yield Page(self._operation, answer)
@@ -80,7 +80,7 @@ class Rows(Generic[Row, Meta]):
 
     def rows(self, max_credits: Optional[int] = None) -> List[Row]:
         """
-        All rows. The ``CreditLimitError`` of ``max_credits`` (see ``pages``) holds those so far.
+        All rows. The ``CreditLimitError`` of ``max_credits`` (see ``pages``) contains the rows read so far.
         """
         return [row for rows in self._parsed(max_credits) for row in rows]
 
@@ -99,7 +99,7 @@ class Rows(Generic[Row, Meta]):
 
     @property
     def gaps(self) -> List[Dict[str, Any]]:
-        """What was not recorded in the range, with the reason; a gap that two pages share is there once."""
+        """What was not recorded in the range, with the reason; a gap that two pages share is listed once."""
         found: List[Dict[str, Any]] = []
         for answer in self._load(None):
             body = json.loads(answer.body)
@@ -156,9 +156,9 @@ class Rows(Generic[Row, Meta]):
         price = preview["credits"]
         if price > left:
             raise refusal(price, 0)
-        # Rows that arrive between price and page cannot make it dearer.
+        # Keeps rows that arrive between the two requests from raising the price of the page.
         more = {"limit": preview["rows"]} if self._operation.has_limit and preview["rows"] > 0 else {}
-        # Not repeated when a lost answer and another attempt together would cost more than is left.
+        # Does not retry if the lost answers and another attempt together could cost more than is left.
         max_lost = left // price - 1 if price > 0 else None
         try:
             return self._answer(cursor, more, max_lost), price
@@ -169,7 +169,7 @@ class Rows(Generic[Row, Meta]):
 
 
 def next_cursor_of(body: bytes) -> Optional[str]:
-    """Pages are parsed once, when their rows are wanted; the cursor stands behind the rows."""
+    """Finds the cursor, which comes after the rows, without parsing the page: that happens when its rows are needed."""
     at = body.rfind(b'"next_cursor":')
     if at == -1:
         return None
@@ -178,7 +178,7 @@ def next_cursor_of(body: bytes) -> Optional[str]:
 
 
 def merged(gaps: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Pages list the gaps of their own part of the range, so one gap can come in several pieces."""
+    """Joins the pieces of a gap: each page lists only the gaps of its own part of the range."""
     whole: List[Dict[str, Any]] = []
     last: Dict[Any, Dict[str, Any]] = {}
     for gap in sorted(gaps, key=lambda each: (each["from"], each["to"])):

@@ -3,8 +3,8 @@ Chain events over a WebSocket, as one sequence without loss or repetition:
 
     connect → welcome → subscribe after ``position`` → events → cut → connect again …
 
-``position`` is the number of the last event that was handed out, so a connection that is lost with events on their way
-costs nothing but sending them again.
+``position`` is the number of the last event that was handed out, so events in transit on a lost connection are simply
+sent again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SILENCE_SECONDS = 50.0
 CONNECT_SECONDS = 15.0
 CHUNK_BYTES = 65_536
-# Close codes that another attempt does not help against.
+# Close codes after which another attempt would not help.
 FINAL_CODES = {
     4401: "The key is missing, malformed, unknown, revoked or expired.",
     4403: "The key is paused or may not be used here.",
@@ -39,7 +39,7 @@ ABNORMAL = 1006
 
 
 class _Sequence:
-    """What is the same for both kinds of stream: the position, and what a frame does to it."""
+    """What both kinds of stream share: the position, and how a frame changes it."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class _Sequence:
         return ws.handshake(self._netloc, self._target, key), ws.Decoder(key)
 
     def pause(self, code: int) -> float:
-        """After a lost connection; raises where another one does not help."""
+        """Seconds to wait after a lost connection; raises if another attempt would not help."""
         if code in FINAL_CODES:
             raise StreamError(code, FINAL_CODES[code])
         if self._failures >= self._retries:
@@ -120,7 +120,7 @@ class _Sequence:
 
     def _gap(self, found: Mapping[str, Any]) -> None:
         gap = {name: value for name, value in found.items() if name != "type"}
-        # A number that the log never gave is higher than those that follow.
+        # A position that the log never assigned may be higher than the numbers that follow, so it is replaced.
         is_unknown = gap["reason"] == "unknown_position"
         self.position = gap["up_to_seq"] if is_unknown else max(self.position or 0, gap["up_to_seq"])
         if self._on_gap is None:
@@ -195,7 +195,7 @@ class EventStream:
         if connection is None:
             return
         try:
-            # Wakes a thread that waits for the next event.
+            # Wakes a thread that is waiting for the next event.
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass

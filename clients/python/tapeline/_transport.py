@@ -1,10 +1,10 @@
 """
-One call: send → answer, error, or nothing → again where that is safe.
+One call: send → answer, error, or nothing → again if that is safe.
 
-    200, 201           the answer; kept with its tag where it has one
+    200, 201           the answer; kept with its tag if it has one
     304                the kept answer, at 0 credits
     429, 503           again, after Retry-After
-    408, 500, 502, 504, no answer: again where a repetition does no harm (_retry.py)
+    408, 500, 502, 504, no answer: again if the request is safe to repeat (_retry.py)
     anything else      the error of that code
 """
 
@@ -41,7 +41,7 @@ class AnswerInfo(NamedTuple):
     credits_remaining: Optional[int]
     request_id: str
     from_cache: bool
-    # Attempts before it that got no answer. The service may have done, and charged, those.
+    # Earlier attempts that got no answer. The service may have carried out, and charged, each of them.
     lost_attempts: int
 
 
@@ -81,7 +81,7 @@ class Transport:
     def call(
         self, operation: Operation, params: Mapping[str, Any], body: Any = None, max_lost: Optional[int] = None
     ) -> Answer:
-        """``max_lost``: how many attempts may get no answer before it gives up, where each may have been charged."""
+        """``max_lost``: how many attempts may go unanswered before it gives up, since each may have been charged."""
         method = operation.method
         target = self._prefix + target_of(operation.path, params)
         kept = self._cache.get(target) if method == "GET" else None
@@ -130,7 +130,7 @@ class Transport:
             connection.close()
 
     def __del__(self) -> None:
-        # One whose address was refused has no connections.
+        # If the constructor refused the address, there is no lock and there are no connections.
         if hasattr(self, "_lock"):
             self.close()
 
@@ -148,7 +148,7 @@ class Transport:
         self, method: str, target: str, headers: Mapping[str, str], content: Optional[bytes]
     ) -> Tuple[int, Dict[str, str], bytes]:
         deadline = time.monotonic() + self.timeout
-        # A DELETE is not repeated, so it does not risk a connection that the service is about to close.
+        # A DELETE is not repeated, so it does not risk an idle connection that the service may be about to close.
         connection = self._connection(fresh=method == "DELETE")
         try:
             connection.timeout = self.timeout
@@ -163,14 +163,14 @@ class Transport:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError("the answer took too long")
-                # Closed already where the whole answer has been read.
+                # The socket is already closed if the whole answer has been read.
                 if sock.fileno() != -1:
                     sock.settimeout(left)
                 chunk = response.read(CHUNK_BYTES)
                 if not chunk:
                     break
                 chunks.append(chunk)
-            # http.client does not complain about a body that ends early when it is read in parts.
+            # http.client does not report a body that ends early if it is read in parts.
             if response.length:
                 raise http.client.IncompleteRead(b"".join(chunks), response.length)
         except BaseException:
@@ -222,7 +222,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        # One without a zone is UTC, as everything here is.
+        # A time without a zone is taken as UTC.
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         return aware.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, float) and value.is_integer():
@@ -231,7 +231,7 @@ def text_of(value: Any) -> str:
 
 
 def without_none(body: Any) -> Any:
-    """Arguments that were left out."""
+    """Removes arguments that were left out."""
     return {name: value for name, value in body.items() if value is not None} if isinstance(body, dict) else body
 
 
@@ -239,12 +239,12 @@ def error_of(status: int, headers: Mapping[str, str], data: bytes) -> ApiError:
     try:
         details = json.loads(data)
     except ValueError:
-        # A proxy in between answers with whatever it likes.
+        # A proxy in between may answer anything.
         details = {}
     if not isinstance(details, dict):
         details = {}
     if isinstance(details.get("error"), dict):
-        # `/rpc` answers with an error of JSON-RPC.
+        # `/rpc` answers with a JSON-RPC error.
         details = {"error": str(details["error"].get("code")), "message": details["error"].get("message")}
     kind = ERROR_CLASSES.get(str(details.get("error")), ApiError)
     return kind(status, details, _retry.read_retry_after(headers.get("retry-after")))

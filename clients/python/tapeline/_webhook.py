@@ -25,8 +25,9 @@ def verify_webhook(
     now: Optional[float] = None,
 ) -> List[ChainEvent]:
     """
-    The events of a delivery (one, or several of a batch), or a ``WebhookSignatureError``. ``body`` must be the bytes as
-    they arrived. The signature covers id, time and body, so an old delivery that somebody sends again is refused too.
+    Returns the events of a delivery (one, or several of a batch), or raises ``WebhookSignatureError``. ``body`` must be
+    the bytes as they arrived. The signature covers id, time and body, so an old delivery that somebody replays is
+    refused too.
     """
     given = {name.lower(): value for name, value in headers.items()}
     try:

@@ -1,6 +1,6 @@
 """
 The client's side of the WebSocket protocol (RFC 6455) without any I/O: bytes in, messages and answers out. No extension
-is offered, so a frame is what it is.
+is offered, so payloads are never compressed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import List, NamedTuple, Optional, Union
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MAX_HEAD_BYTES = 65_536
-# Of one message, over all its fragments.
+# For one message, summed over all its fragments.
 MAX_MESSAGE_BYTES = 1 << 26
 
 
 class ProtocolError(Exception):
-    """The other side does not speak WebSocket, or sends what it may not."""
+    """The other side does not speak WebSocket, or violates the protocol."""
 
 
 class Text(NamedTuple):
@@ -39,7 +39,7 @@ class Close(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Of a message that goes on in the next frame."""
+    """A fragment of a message that continues in the next frame."""
 
 
 Message = Union[Text, Ping, Pong, Close, Part]
@@ -62,7 +62,7 @@ def handshake(host: str, target: str, key: str) -> bytes:
 
 
 def frame(opcode: int, payload: bytes) -> bytes:
-    """A client masks everything that it sends."""
+    """One masked frame: a client must mask everything that it sends."""
     length = len(payload)
     if length < 126:
         head = bytes([0x80 | opcode, 0x80 | length])
@@ -77,7 +77,7 @@ def frame(opcode: int, payload: bytes) -> bytes:
 
 
 class Decoder:
-    """Feed it what arrives; the answer to the handshake comes first."""
+    """Decodes the bytes that arrive, beginning with the answer to the handshake."""
 
     def __init__(self, key: str) -> None:
         digest = hashlib.sha1((key + GUID).encode()).digest()
@@ -85,7 +85,7 @@ class Decoder:
         self._buffer = bytearray()
         self._is_open = False
         self._parts: Optional[bytearray] = None
-        # Status of the answer to the handshake, once it is there.
+        # Status of the answer to the handshake, once it has arrived.
         self.status: Optional[int] = None
 
     def feed(self, data: bytes) -> List[Message]:

@@ -25,7 +25,7 @@ def operation_named(name: str) -> Operation:
 
 
 class _Settings:
-    """What both clients are made of."""
+    """What both clients share."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class _Settings:
         on_answer: Optional[Callable[[AnswerInfo], None]] = None,
     ) -> None:
         """
-        ``url`` and ``key`` come from ``TAPELINE_URL`` and ``TAPELINE_KEY`` where they are left out. ``timeout`` is for
-        the whole answer of one attempt, ``retries`` are the attempts after the first one.
+        ``url`` and ``key`` default to ``TAPELINE_URL`` and ``TAPELINE_KEY``. ``timeout`` is for one attempt, up to the
+        end of its answer; ``retries`` is the number of attempts after the first one.
         """
         url = url or os.environ.get("TAPELINE_URL")
         key = key or os.environ.get("TAPELINE_KEY")
@@ -77,7 +77,7 @@ class _Settings:
 
 
 class Client(_Settings, Methods):
-    """The whole API. Methods have the names of the endpoints; arguments and fields those of the reference."""
+    """The whole API. Methods are named after the endpoints; arguments and fields have the names of the reference."""
 
     def cost(self, name: str, **params: Any) -> DryRun:
         """What a call would cost, without making it: ``tl.cost("snapshots_at", symbol="BTC", …)``."""
@@ -113,7 +113,7 @@ class Client(_Settings, Methods):
 
 
 class AsyncClient(_Settings, AsyncMethods):
-    """The same, to be awaited. Requests run in threads; the stream is a connection of the event loop."""
+    """The same API as coroutines. Requests run in threads; the stream runs on the event loop."""
 
     async def cost(self, name: str, **params: Any) -> DryRun:
         """What a call would cost, without making it."""
