@@ -1,8 +1,9 @@
 import type { Environment } from '../core/environment.ts'
+import type { AuditEntry } from './audit-entry.ts'
 
 /**
- * The storage port for accounts, keys, credits and usage. It is asynchronous, so that an engine across the
- * network fits; nothing outside `store/` knows which engine runs.
+ * The storage port for accounts, keys, credits and usage. It is asynchronous so that an engine across the network can
+ * implement it; nothing outside `store/` knows which engine runs.
  */
 export interface AccountRecord {
   id: string
@@ -23,20 +24,23 @@ export interface KeyRecord {
   accountId: string
   environment: Environment
   name: string
-  /** The last four characters, to distinguish keys in a list. The key itself is not stored. */
+  /** The last four characters, to tell keys apart in a list. The key itself is not stored. */
   hint: string
-  /** null: all scopes. */
+  /** Null allows all scopes. */
   scopes: string[] | null
-  /** null: any address. */
+  /** Null allows any address. */
   allowedCidrs: string[] | null
   creditCap: number | null
-  /** The budget that counts towards the cap: all keys of a chain of rotations share that of the first one. */
+  /**
+   * The budget that counts towards the cap. A key and all its replacements by rotation share the budget of the first
+   * key.
+   */
   capBudgetId: string
   createdAtMs: number
   lastUsedAtMs: number | null
   expiresAtMs: number | null
   revokedAtMs: number | null
-  /** The key that a rotation put in its place. */
+  /** The key that replaced this one by rotation. */
   replacedBy: string | null
 }
 
@@ -45,25 +49,27 @@ export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs' | 'replacedB
   hash: string
 }
 
-/** Charges of one key for one endpoint that are written together. Its id is unique: writing it again changes nothing. */
+/**
+ * Charges of one key for one endpoint, written together. The id is unique, so writing an entry again changes nothing.
+ */
 export interface LedgerEntry {
   id: string
-  /** When the first of them was made: all are of one day, and of the same periods of their budgets. */
+  /** Time of the first charge. All charges fall on the same day and in the same budget periods. */
   atMs: number
   accountId: string
   environment: Environment
   keyId: string
   endpoint: string
-  /** In all. */
+  /** The sum of all charges. */
   credits: number
   rows: number
-  /** At least one: what each request or delivery cost. */
+  /** At least one; the price of each request or delivery. */
   charges: readonly { readonly id: string; readonly credits: number }[]
-  /** Every budget that pays for it: the account's, and the key's own where it is capped. */
+  /** Every budget that pays for the entry: the account's, and the key's own if the key has a credit cap. */
   budgets: readonly BudgetSpec[]
 }
 
-/** Requests that moved no credits: free answers, refusals, rate limits. */
+/** Requests that cost no credits: free answers, refusals and rate limits. */
 export interface UsageCount {
   atMs: number
   accountId: string
@@ -77,9 +83,9 @@ export interface UsageCount {
 
 /** How many keys an account may have. */
 export interface KeyLimits {
-  /** Neither revoked nor expired. */
+  /** Keys that are neither revoked nor expired. */
   readonly usable: number
-  /** Made in the last 24 hours, whatever became of them. */
+  /** Keys created in the last 24 hours, including those that were revoked since. */
   readonly newPerDay: number
 }
 
@@ -89,18 +95,18 @@ export interface BudgetRef {
 }
 
 export interface BudgetSpec extends BudgetRef {
-  /** The budget's size when this period's row does not exist yet. */
+  /** The limit of the budget if this period has no row yet. */
   initialLimit: number
 }
 
 /**
- * Credits are spent from leases. A process holds part of a budget and spends it in memory; the rest is free
- * for other processes. A lease ends by itself when its holder dies.
+ * Credits are spent from leases. A process leases part of a budget and spends it in memory; the rest stays free for
+ * other processes. A lease expires by itself when its holder dies.
  */
 export interface CreditLeaseRequest extends BudgetSpec {
-  /** Credits that the holder continues to spend while the request is in flight. */
+  /** Credits that the holder may still spend while the request is in flight. */
   keep: number
-  /** Credits that a waiting charge needs at once; 0 when none waits. */
+  /** Credits that a waiting charge needs now; 0 when no charge is waiting. */
   need: number
   release: boolean
 }
@@ -111,7 +117,7 @@ export interface CreditLeaseGrant extends BudgetRef {
   granted: number
   /** Credits that other live processes hold. */
   heldByOthers: number
-  /** Another process waits for credits of this budget. */
+  /** Whether another process is waiting for credits of this budget. */
   wantedByOthers: boolean
 }
 
@@ -128,13 +134,13 @@ export interface UsageQuery {
   environment?: Environment
   fromMs: number
   toMs: number
-  /** Only that many of the newest. */
+  /** Returns only this many of the newest rows. */
   newest?: number
-  /** Only what comes before this row, in the order of the answer. */
+  /** Returns only rows before this one in the result order. */
   before?: UsagePlace
 }
 
-/** The rows are in the order of these. */
+/** The sort key of usage rows. */
 export interface UsagePlace {
   day: string
   environment: Environment
@@ -159,14 +165,14 @@ export interface StoredReply {
   status: number
   headers: readonly (readonly [string, string])[]
   body: string
-  /** Why the reply itself is not stored; then only that there was one is known. */
+  /** Why the reply itself was not stored; the record then only shows that there was one. */
   omitted?: 'too_large' | 'quota'
 }
 
-/** Only who holds the claim ends it: a slow request must not end that of the next one with the same key. */
+/** Proves who holds a claim, so that a slow request cannot end the claim of a later request with the same key. */
 export interface HeldClaim {
   readonly id: string
-  /** Given once for each id. */
+  /** Every claim gets a new number. */
   readonly claim: number
 }
 
@@ -175,71 +181,86 @@ export type IdempotencyClaim =
   | { state: 'in_progress' }
   | { state: 'other_body' }
   | { state: 'done'; reply: StoredReply }
-  /** The account has as many entries as it may have. */
+  /** The account already has the maximum number of entries. */
   | { state: 'full' }
 
 export interface ChangeWatch {
-  /** Accounts whose record or keys were changed, by whichever process. */
+  /** Called for accounts whose record or keys were changed by any process. */
   onAccounts: (accountIds: string[]) => void
-  /** Another process waits for credits. */
+  /** Called when another process is waiting for credits. */
   onWanted: () => void
 }
 
+/**
+ * Administrative changes write the given entry of the audit log in the same transaction, if they change anything: a
+ * change is neither unrecorded nor reported as failed because of its entry.
+ */
 export interface AccountsStore {
-  createAccount(account: NewAccount): Promise<AccountRecord>
+  createAccount(account: NewAccount, audit?: AuditEntry): Promise<AccountRecord>
   getAccount(id: string): Promise<AccountRecord | undefined>
   listAccounts(): Promise<AccountRecord[]>
-  setPlan(id: string, plan: string, newLimits: readonly (BudgetRef & { limit: number })[]): Promise<boolean>
-  setPaused(id: string, reason: PauseReason | null): Promise<boolean>
-  /** Sets what is left of budgets in their period. */
-  setRemaining(accountId: string, budgets: readonly (BudgetRef & { remaining: number })[]): Promise<void>
+  setPlan(
+    id: string,
+    plan: string,
+    newLimits: readonly (BudgetRef & { limit: number })[],
+    audit?: AuditEntry,
+  ): Promise<boolean>
+  setPaused(id: string, reason: PauseReason | null, audit?: AuditEntry): Promise<boolean>
+  /** Sets the credits left in each budget's period. */
+  setRemaining(
+    accountId: string,
+    budgets: readonly (BudgetRef & { remaining: number })[],
+    audit?: AuditEntry,
+  ): Promise<void>
 
-  /** ConflictError when the account has as many as the limits allow, whichever processes make them at once. */
-  createKey(key: NewKey, limits?: KeyLimits): Promise<KeyRecord>
+  /** Throws ConflictError when the account is at a limit, even if several processes create keys at the same time. */
+  createKey(key: NewKey, limits?: KeyLimits, audit?: AuditEntry): Promise<KeyRecord>
   findKey(hash: string): Promise<{ key: KeyRecord; account: AccountRecord } | undefined>
   getKey(id: string): Promise<KeyRecord | undefined>
-  /** The key that the rotations of this one have led to; the key itself where it was not rotated. */
+  /** The key that the rotations of this one have led to, or the key itself if it was never rotated. */
   newestKeyOf(id: string): Promise<KeyRecord | undefined>
   listKeys(accountId?: string): Promise<KeyRecord[]>
-  revokeKey(id: string, atMs: number): Promise<boolean>
+  revokeKey(id: string, atMs: number, audit?: AuditEntry): Promise<boolean>
   /**
-   * Makes a key and ends the old one at that time in favour of it: it takes over what the old one made. Undefined when
-   * the old one is not there, revoked or replaced already: then none is made.
+   * Creates a key that replaces the old one, and sets when the old one expires. Whatever belongs to the old key now
+   * belongs to the new one. Returns undefined, and creates nothing, when the old key does not exist or is already
+   * revoked or replaced.
    */
   rotateKey(
     id: string,
     by: { key: NewKey; limits?: KeyLimits; oldExpiresAtMs: number },
+    audit?: AuditEntry,
   ): Promise<KeyRecord | undefined>
 
   settle(batch: SettleBatch): Promise<CreditLeaseGrant[]>
   budget(ref: BudgetRef): Promise<BudgetState | undefined>
   usage(query: UsageQuery): Promise<UsageRow[]>
-  /** Deletes single charges that are older than that; the usage by day stays. */
+  /** Deletes single charges older than this; the daily usage stays. */
   pruneLedger(maxAgeMs: number): Promise<number>
 
   claimIdempotency(claim: {
     id: string
     accountId: string
-    /** Of the account, this one included. */
+    /** The account's limit, this entry included. */
     maxEntries: number
     bodyHash: string
-    /** How long the claim holds when nobody finishes it. */
+    /** How long the claim holds if nobody finishes it. */
     claimMs: number
-    /** How long the key is remembered. */
+    /** How long the idempotency key is remembered. */
     rememberedMs: number
   }): Promise<IdempotencyClaim>
   /**
-   * Stores the reply, or only that there was one where the replies of the account would take up more than that. Nothing
-   * where the claim has run out and another request has it.
+   * Stores the reply, or only the fact that there was one if the account's replies would exceed the limit. Does nothing
+   * when the claim has expired and another request holds it.
    */
   finishIdempotency(held: HeldClaim, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
-  /** The claim holds that long from now on. Nothing where it has run out and another request has it. */
+  /** Lets the claim hold for this long from now. Does nothing when it has expired and another request holds it. */
   extendIdempotency(held: HeldClaim, claimMs: number): Promise<void>
   releaseIdempotency(held: HeldClaim): Promise<void>
 
-  /** Credits' worth that was viewed in the dashboard on a day (`2026-03-14`). */
+  /** The worth, in credits, of what the account viewed in the dashboard on a day (`2026-03-14`). */
   viewsOf(accountId: string, day: string): Promise<number>
-  /** Adds to it unless that would be more than the limit. */
+  /** Adds to the day's total unless that would exceed the limit. */
   takeView(view: {
     accountId: string
     day: string
@@ -247,14 +268,14 @@ export interface AccountsStore {
     limit: number
   }): Promise<{ taken: boolean; used: number }>
 
-  /** From when it resolves; the function ends it. */
+  /** Reports changes from the moment the promise resolves; the returned function stops it. */
   watch(watch: ChangeWatch): Promise<() => void>
-  /** Throws when the store cannot be read, or says that it cannot be written. */
+  /** Throws when the store cannot be read, or reports that it cannot be written. */
   probe(): Promise<void>
   close(): Promise<void>
 }
 
-/** A name that must be unique is taken. */
+/** A name that must be unique is already taken. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'
 }

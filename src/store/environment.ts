@@ -1,4 +1,4 @@
-/** Everything an environment (test or live) stores of the market half. */
+/** The market data of one environment (test or live). */
 import type { Feed } from '../core/feed.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { RowError } from '../core/rows/row-error.ts'
@@ -7,35 +7,35 @@ import type { Coverage, CoverageChange, CoverageStore, Span } from './coverage.t
 import type { MarketStore } from './markets.ts'
 import type { AtQuery, Finality, FoundRow, Page, PageQuery, RetainOptions, SeriesStore } from './series.ts'
 
-/** What one flush of a recorder brings. Applied in this order, each list in its own order. */
+/** One flush of a recorder. The lists are applied in this order, and each list in its own order. */
 export interface EnvironmentWrite {
   /** Idempotent by key (feed, time, instrument, sequence). */
   readonly rows?: readonly FeedRows[]
   readonly coverage?: readonly CoverageChange[]
-  /** Rows of the feed before this instant will not change any more. Never moves back. */
+  /** Rows of the feed before this instant will not change any more. The instant never moves back. */
   readonly finalize?: readonly { readonly feed: Feed; readonly before: number }[]
-  /** Catalogue entries; one that is there already is replaced. */
+  /** Catalogue entries; an existing entry is replaced. */
   readonly markets?: readonly MarketInput[]
 }
 
 export interface WriteResult {
   inserted: number
-  /** The same key with the same bytes, or an open version of a row that is closed already. */
+  /** The key was already stored with the same bytes, or the stored row is closed and the new version is open. */
   unchanged: number
-  /** An open row that was rewritten (or closed). */
+  /** An open row was rewritten or closed. */
   rewritten: number
-  /** A closed row that arrived with other bytes: the old bytes became a revision. */
+  /** A closed row arrived with different bytes; the old bytes became a revision. */
   corrected: number
   /** Catalogue entries that were new or changed. */
   markets: number
 }
 
 interface CoveredPageQuery extends PageQuery {
-  /** Coverage is read up to this instant at most: the future is not a gap. */
+  /** Coverage ends at this instant at the latest, because the future is not a gap. */
   readonly coverageTo: number
   /**
-   * What other connections wrote may be missing for up to this long (default 0). Then all of the answer is that old:
-   * rows, coverage and finality still belong together.
+   * Writes of other connections may be missing for up to this long (default 0). The answer is still consistent: its
+   * rows, coverage and finality are all of the same age.
    */
   readonly maxAgeMs?: number
 }
@@ -50,7 +50,7 @@ interface CoveredPage {
 }
 
 interface CoveredRowQuery extends AtQuery {
-  /** Where coverage starts when there is no row; with one it starts at the row. It ends with the time asked for. */
+  /** Where coverage starts if no row is found; otherwise it starts at the row. It ends at the requested time. */
   readonly coverageFrom: number
   readonly coverageTo: number
 }
@@ -66,50 +66,53 @@ export interface EnvironmentStore {
   coverage: CoverageStore
   markets: MarketStore
   /**
-   * A page with the coverage and the finality of its feeds, all of one moment: read one after another, a backfill in
-   * between would seal a page without the rows that it wrote.
+   * A page with the coverage and finality of its feeds, all read at one moment. With separate reads, a backfill in
+   * between could seal a page that lacks the rows it wrote.
    */
   coveredPage(query: CoveredPageQuery): Promise<CoveredPage>
-  /** The newest row at or before a time, with the coverage from there to the time, both of one moment. */
+  /** The newest row at or before a time, with the coverage from that row to the time, both read at one moment. */
   coveredRow(query: CoveredRowQuery): Promise<CoveredRow>
   /**
-   * Resolves when all of it is durable against the death of the process. Writes are applied in the order of their
-   * calls. Up to MAX_BATCH_ROWS rows and MAX_BATCH_BYTES are one transaction: all of the write is there, or nothing. A
-   * larger one is several, and coverage, finality and markets come with the last: coverage is never there without its rows.
+   * Resolves when the whole write survives the death of the process. Writes are applied in the order of the calls. Up
+   * to MAX_BATCH_ROWS rows and MAX_BATCH_BYTES are one transaction, so the write is applied completely or not at all. A
+   * larger write takes several transactions; coverage, finality and markets are part of the last, so that coverage is
+   * never stored without its rows.
    *
-   * Rows are checked first. If one cannot be stored, nothing is written and RowsRefusedError lists all that cannot:
-   * the caller writes again without them, with a gap in place of each.
+   * Rows are checked first. If any of them cannot be stored, nothing is written and RowsRefusedError lists all of them;
+   * the caller then writes again without those rows, with a gap in place of each.
    */
   write(write: EnvironmentWrite): Promise<WriteResult>
   /**
-   * Stores final rows that are older than that more compactly, in small steps, where the engine can. What is read stays
-   * the same. Gives the number of rows.
+   * Stores final rows older than this more compactly, in small steps, if the engine can. Reads return the same rows as
+   * before. Returns the number of rows packed.
    */
   compact(maxAgeMs: number, options?: CompactOptions): Promise<number>
   /**
-   * Gives room of deleted rows back to the system, in small steps, where the engine does not by itself. Some stays for
-   * the next rows. Gives the number of bytes.
+   * Returns the space of deleted rows to the file system, in small steps, unless the engine does so by itself. Some of
+   * it is kept for new rows. Returns the number of bytes.
    */
   giveBackRoom(options?: RetainOptions): Promise<number>
-  /** Writes what was accepted, then releases files and threads. Later calls are refused. */
+  /** A small read that throws when the store cannot be read. */
+  probe(): Promise<void>
+  /** Finishes the accepted writes, then releases files and threads. Later calls are rejected. */
   close(): Promise<void>
 }
 
 interface CompactOptions extends RetainOptions {
-  /** In place of the engine's own number. */
+  /** Overrides the engine's own block size. */
   blockRows?: number
-  /** Whether rows that may still change are packed, too; they are unpacked when they do. */
+  /** Also packs rows that may still change; they are unpacked when they do. */
   withUnfinal?: boolean
 }
 
-/** Rows that are written in one transaction at most. */
+/** Maximum number of rows written in one transaction. */
 export const MAX_BATCH_ROWS = 10_000
-/** The bytes of their texts and books. */
+/** Maximum bytes of their texts and books. */
 export const MAX_BATCH_BYTES = 4_000_000
 
 export interface RowRefusal {
   readonly feed: Feed
-  /** Place among the rows of its feed. */
+  /** Index among the rows of its feed. */
   readonly index: number
   readonly error: RowError
 }

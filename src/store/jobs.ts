@@ -1,18 +1,21 @@
 /**
- * The storage port for webhook subscriptions and their delivery jobs. Like the others it is asynchronous;
+ * The storage port for webhook subscriptions and their delivery jobs. Like the other ports it is asynchronous, and
  * nothing outside `store/` knows which engine runs.
  *
  *   event log ──plan──▶ jobs (+ position, in one transaction)
  *   job: waiting ──claim──▶ claimed ──settle──▶ delivered | failed (history) | waiting again, later
  *                  ▲            │
- *                  └────────────┘ the claim ran out: its worker died
+ *                  └────────────┘ the claim expired because its worker died
  *
- * A claim is nothing but a due time in the future: a job that nobody settles is due again when it has passed.
+ * A claim only moves the due time into the future: a job that nobody settles becomes due again at that time.
  */
 export interface SubscriptionRecord {
   readonly id: string
   readonly accountId: string
-  /** The key that made it, until a rotation replaces it: its credit cap, if it has one, pays too. */
+  /**
+   * The key that created the subscription, or the key that a rotation put in its place. If the key has a credit cap,
+   * the key's budget is charged as well.
+   */
   readonly keyId: string
   readonly url: string
   readonly kinds: readonly string[]
@@ -22,16 +25,16 @@ export interface SubscriptionRecord {
   readonly disabledReason: string | null
   readonly disabledAtMs: number | null
   readonly createdAtMs: number
-  /** Signing secrets, sealed. The previous one signs too until it expires. */
+  /** Signing secrets, encrypted. The previous one also signs until it expires. */
   readonly secret: string
   readonly previousSecret: string | null
   readonly previousUntilMs: number | null
-  /** First failure since the last success. */
+  /** Time of the first failure since the last success. */
   readonly failingSinceMs: number | null
   readonly lastSuccessAtMs: number | null
 }
 
-/** The place of a subscription among the others: oldest first. */
+/** The sort key of subscriptions, oldest first. */
 export type SubscriptionPlace = Pick<SubscriptionRecord, 'createdAtMs' | 'id'>
 
 export type NewSubscription = Pick<
@@ -39,7 +42,7 @@ export type NewSubscription = Pick<
   'id' | 'accountId' | 'keyId' | 'url' | 'kinds' | 'addresses' | 'batch' | 'createdAtMs' | 'secret'
 >
 
-/** The rest of a subscription that nobody has used yet. */
+/** Initial values of the remaining fields of a new subscription. */
 export const UNUSED_SUBSCRIPTION = {
   active: true,
   disabledReason: null,
@@ -68,8 +71,8 @@ export type SubscriptionPatch = Partial<
 >
 
 /**
- * An event as it is delivered: its text is final. A job keeps the text that it was planned with: a log that was lost
- * may have assigned the same number to another event.
+ * An event as it is delivered; its text never changes. A job keeps the text it was planned with, because a log that was
+ * lost may since have assigned the same number to another event.
  */
 export interface EventText {
   readonly seq: number
@@ -89,12 +92,12 @@ export interface NewJob {
 }
 
 export interface PlannedJobs {
-  /** The position that the jobs follow; another one means that another planner was faster. */
+  /** The position that the jobs follow; a different stored position means that another planner was faster. */
   readonly after: number
   readonly upTo: number
   /**
-   * Version of the subscriptions that the jobs were chosen from; another one means that a subscription was created or
-   * changed meanwhile, and that it may want an event of these. Left out: not checked.
+   * Version of the subscriptions that the jobs were chosen from. A different stored version means that a subscription
+   * was created or changed in the meantime and may want one of these events. Omitted: not checked.
    */
   readonly subscriptions?: number
   readonly events: readonly EventText[]
@@ -102,24 +105,24 @@ export interface PlannedJobs {
 }
 
 export interface Job {
-  /** `dlv_…`, never reused: also the id of the charge. */
+  /** `dlv_…`, never reused, because it is also the id of the charge. */
   readonly id: string
   readonly subscriptionId: string
-  /** Failed attempts. */
+  /** Number of failed attempts. */
   readonly failures: number
   /** Proves the claim when the job is settled; opaque outside the store. */
   readonly claim: number
   readonly event: EventText
 }
 
-/** One with a job that is due. */
+/** A subscription with at least one due job. */
 export interface DueSubscription {
   readonly id: string
-  /** How long ago the first of its jobs became due. */
+  /** How long ago its first job became due. */
   readonly overdueMs: number
 }
 
-/** Which jobs a worker takes, and for how long: they are due again when it has not settled them by then. */
+/** Which jobs a worker takes and for how long. Jobs that it has not settled by then are due again. */
 export interface JobClaim {
   readonly subscriptionId: string
   readonly limit: number
@@ -135,9 +138,9 @@ export interface JobAttempt {
   readonly status: number | null
   readonly error: string | null
   readonly durationMs: number
-  /** The header lines that were sent; null when nothing was. */
+  /** The header lines that were sent; null if nothing was sent. */
   readonly requestHead: string | null
-  /** How the answer's head and body began; null without them. */
+  /** The beginning of the response's head and body; null if there was no response. */
   readonly responseHead: string | null
   readonly response: string | null
 }
@@ -145,7 +148,7 @@ export type JobOutcome =
   | ({ readonly kind: 'delivered' } & JobAttempt)
   | ({ readonly kind: 'failed' } & JobAttempt)
   | ({ readonly kind: 'retry'; readonly delayMs: number } & JobAttempt)
-  /** Not tried: the job is given back, and due at once. */
+  /** Not attempted: the job is returned and due at once. */
   | { readonly kind: 'release'; readonly job: ClaimedJob }
 
 export interface ReceiverHealth {
@@ -153,12 +156,15 @@ export interface ReceiverHealth {
   readonly ok: boolean
   readonly atMs: number
   readonly disable: string | null
-  /** It is switched off only where the store has it as failing since then or before: another worker may have delivered. */
+  /**
+   * Disable only if the store also has the receiver as failing since this time or earlier, because another worker may
+   * have delivered to it.
+   */
   readonly failingBeforeMs?: number
 }
 
 export interface DeliveryRecord {
-  /** Its place in the list of deliveries: what `before` takes. */
+  /** The delivery's place in the list, as accepted by `before`. */
   readonly place: string
   readonly id: string
   readonly eventId: string
@@ -172,7 +178,7 @@ export interface DeliveryRecord {
   readonly durationMs: number | null
   readonly nextAttemptAtMs: number | null
   readonly createdAtMs: number
-  /** Of the last attempt: the header lines that were sent, and how the answer's head and body began. */
+  /** From the last attempt: the header lines that were sent, and the beginning of the response's head and body. */
   readonly lastRequestHead: string | null
   readonly lastResponseHead: string | null
   readonly lastResponse: string | null
@@ -195,76 +201,93 @@ export interface SubscriptionPageQuery {
   readonly maxChars: number
 }
 
-/** What a subscription has to have before a change. */
-export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret' | 'keyId'>>
+/** Values that a subscription must still have for a change to be applied. */
+export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret' | 'keyId' | 'kinds' | 'addresses'>>
 
-/** Pending jobs of a deleted subscription are deleted in steps of so many rows, and at most so many steps at once. */
+/**
+ * Pending jobs of a deleted subscription are deleted in steps of DELETE_ROWS rows, at most MAX_DELETE_STEPS per call.
+ */
 export const DELETE_ROWS = 5_000
 export const MAX_DELETE_STEPS = 20
 
 export interface JobsStore {
-  /** One with this id that was there before is left as it is. Undefined when the account has that many already. */
+  /**
+   * An existing subscription with this id is returned unchanged. Undefined when the account already has the maximum
+   * number.
+   */
   createSubscription(
     subscription: NewSubscription,
     maxOfAccount: number,
   ): Promise<SubscriptionRecord | undefined>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
   /**
-   * Of all accounts, in the order of their ids. A page ends before the one whose addresses would make it longer than
-   * about `maxChars`, and has at least one as long as there are more.
+   * Subscriptions of all accounts, by id. A page ends before the subscription whose addresses would make it longer than
+   * about `maxChars`, but has at least one while there are more.
    */
   subscriptionPage(query: SubscriptionPageQuery): Promise<SubscriptionRecord[]>
-  /** Those of an account, or only those that are switched on, in order of creation, after a place. */
+  /** The account's subscriptions in order of creation, after a place; optionally only the active ones. */
   subscriptionPlaces(query: {
     accountId: string
     limit: number
     activeOnly?: boolean
     after?: SubscriptionPlace
   }): Promise<SubscriptionPlace[]>
-  /** Undefined where there is none, or where it is not as `onlyIf` says: then nothing was changed. */
+  /** Returns undefined and changes nothing if the subscription does not exist or does not match `onlyIf`. */
   updateSubscription(
     id: string,
     patch: SubscriptionPatch,
     onlyIf?: OnlyIf,
   ): Promise<SubscriptionRecord | undefined>
-  /** With what waits for it, in steps; the rest of very much, and its history, are deleted by `prune`. */
+  /**
+   * Also deletes its pending jobs, in steps; `prune` deletes its history, and jobs left over if there are very many.
+   */
   deleteSubscription(id: string): Promise<boolean>
-  /** Grows whenever a subscription is created, changed by its owner, disabled or deleted. */
+  /** Increases whenever a subscription is created, changed by its owner, disabled or deleted. */
   subscriptionsVersion(): Promise<number>
 
-  /** How far the event log is planned; undefined before the first time. */
+  /** How far the event log is planned; undefined before the first planning. */
   position(): Promise<number | undefined>
   /**
-   * Where to continue in this log, which ends with `newestSeq`: at its end the first time, later where reading
-   * stopped. Another log than the one that was read is read from its beginning; one that went back (an older copy was
-   * restored), from its end. `before` is the position that was read before `newestSeq`: when another process has
-   * moved it, the stored one counts.
+   * Returns where to continue in this log, which ends with `newestSeq`: at its end the first time, later at the stored
+   * position. A different log than the one read so far is read from its beginning; one that went back, because an older
+   * copy was restored, from its end. `before` is the position that was read before `newestSeq`; if another process has
+   * moved it since, the stored position is returned.
    */
   startAt(log: LogEnd, before: number | undefined): Promise<number>
-  /** The highest number of the event log that is known here; 0 before the first. */
+  /** The highest event number known to this store; 0 before the first. */
   highestSeq(): Promise<number>
-  /** False when `after` is not the position any more, or the subscriptions have changed: nothing was written. */
+  /** Returns false and writes nothing when `after` is no longer the position or the subscriptions have changed. */
   plan(planned: PlannedJobs): Promise<boolean>
   /**
-   * Jobs beside the position: a replay. An event that waits for the subscription already is not added again. Returns
-   * the deliveries of the events, in order.
+   * Adds jobs without moving the position, for a replay. An event that is already pending for the subscription is not
+   * added again. Returns the deliveries in the order of the jobs.
    */
   enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs'>): Promise<Enqueued[]>
-  /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
+  /**
+   * How many jobs are pending for the subscription and for all active subscriptions of the account, each counted up to
+   * `limit`.
+   */
   backlog(query: { subscriptionId: string; accountId: string; limit: number }): Promise<Backlog>
 
   due(): Promise<DueSubscription[]>
   claim(claim: JobClaim): Promise<Job[]>
+  /**
+   * If none of the outcomes applies any more, neither does the health: they were written before, or the claims have
+   * expired. A repeated call must not disable a subscription again that its owner has enabled meanwhile.
+   */
   settle(outcomes: readonly JobOutcome[], health: readonly ReceiverHealth[]): Promise<void>
   pending(): Promise<{ count: number; oldestAtMs: number | null }>
-  /** Newest first, after the place `before` in that order. */
+  /** Newest first, starting after the place `before`. */
   deliveries(query: { subscriptionId: string; limit: number; before?: string }): Promise<DeliveryRecord[]>
   delivery(subscriptionId: string, deliveryId: string): Promise<DeliveryRecord | undefined>
-  /** The event of a delivery, stored as long as a job waits for it. */
+  /** The event of a delivery; it is stored only while a job is pending for it. */
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
-  /** A pending delivery becomes due now; false when it is not pending any more. */
+  /** Makes a pending delivery due now; false when it is no longer pending. */
   retryNow(subscriptionId: string, deliveryId: string): Promise<boolean>
-  /** Deletes some of the history that is older, and of what deleted subscriptions have left. What waits for longer fails. */
+  /**
+   * Deletes some of the older history and of the rows that deleted subscriptions left; jobs that are pending for longer
+   * fail.
+   */
   prune(maxAgeMs: number): Promise<number>
 
   probe(): Promise<void>

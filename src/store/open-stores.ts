@@ -1,9 +1,9 @@
 /**
- * Opens stores by address. The only place that names an engine: everything else knows the ports. An address is a
- * plain value, so that a thread opens the same stores as the one that started it.
+ * Opens stores by address. This is the only place that names an engine; everything else uses the ports. An address is a
+ * plain value, so that a thread can open the same stores as the thread that started it.
  *
- * Loaded at once is what opens stores. What checks, copies, upgrades and backs them up is loaded where it is needed:
- * each thread would keep it in memory.
+ * Only the code that opens stores is imported up front. The code that checks, copies, upgrades and backs them up is
+ * imported on demand, because otherwise every thread would keep it in memory.
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
@@ -49,11 +49,11 @@ export type { Stores } from './stores.ts'
 export type StoreAddress = SqliteAddress | PostgresAddress
 
 export interface StorePorts {
-  /** In place of the engine's own chance, for the names that it gives. */
+  /** Replaces the engine's own random source for the names that it generates. */
   readonly randomBytes?: RandomBytes
 }
 
-/** Reads `postgres://user@host/database` or `sqlite:./data`; a path alone is a folder of the embedded engine. */
+/** Parses `postgres://user@host/database` or `sqlite:./data`; a plain path is a folder of the embedded engine. */
 export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): StoreAddress {
   if (isPostgresAddress(text)) return parsePostgresAddress(text, cacheMb)
   const [, engine = 'sqlite', folder = text] = /^([a-z]{2,}):(?!memory:)(.+)$/s.exec(text) ?? []
@@ -63,7 +63,7 @@ export function parseStoreAddress(text: string, cacheMb = DEFAULT_CACHE_MB): Sto
   return { engine, folder, cacheMb }
 }
 
-/** For logs and messages: nothing secret. */
+/** For logs and messages; contains nothing secret. */
 export function describeAddress(address: StoreAddress): string {
   return address.engine === 'sqlite' ? address.folder : shownAddress(address)
 }
@@ -73,13 +73,13 @@ export function openStores(address: StoreAddress, clock: Clock, ports: StorePort
   return address.engine === 'sqlite' ? openSqliteStores(address, deps) : openPostgresStores(address, deps)
 }
 
-/** Looks at the store as a whole; nothing is created or changed. */
+/** Checks the store as a whole; nothing is created or changed. */
 export async function checkStore(address: StoreAddress): Promise<Finding[]> {
   if (address.engine === 'sqlite') return (await import('./sqlite/check.ts')).checkFolder(address.folder)
   return (await import('./postgres/check.ts')).checkServer(address)
 }
 
-/** Spreads the big tables over the servers of a distributed PostgreSQL. */
+/** Distributes the large tables over the servers of a distributed PostgreSQL. */
 export async function distributeStore(
   address: StoreAddress,
   options: DistributeOptions,
@@ -89,14 +89,14 @@ export async function distributeStore(
   return (await import('./postgres/distribute.ts')).distributeTables(address, options)
 }
 
-/** Brings the tables to the version of this release; StoreOpenError where they are newer. */
+/** Brings the tables to the version of this release; throws StoreOpenError if they are newer. */
 export async function upgradeStore(address: StoreAddress, clock: Clock): Promise<Upgrade[]> {
   if (address.engine === 'sqlite')
     return (await import('./sqlite/upgrade.ts')).upgradeFolder(address.folder, clock)
   return (await import('./postgres/upgrade.ts')).upgradeSchemas(address)
 }
 
-/** What `upgradeStore` will do; nothing is changed. */
+/** What `upgradeStore` would do; nothing is changed. */
 export async function planUpgrade(address: StoreAddress): Promise<UpgradePlan[]> {
   if (address.engine === 'sqlite')
     return (await import('./sqlite/upgrade.ts')).planFolderUpgrade(address.folder)
@@ -104,17 +104,21 @@ export async function planUpgrade(address: StoreAddress): Promise<UpgradePlan[]>
 }
 
 /**
- * Commands call it before they open anything, which upgrades it. On PostgreSQL releases may work side by side while
- * processes are replaced one by one.
+ * Commands call this before they open a store, because opening a folder upgrades it. On PostgreSQL, two releases may
+ * run side by side while processes are replaced one by one.
  */
 export async function assertNoOlderService(address: StoreAddress): Promise<void> {
   if (address.engine === 'sqlite') (await import('./sqlite/upgrade.ts')).assertFolderOfRelease(address.folder)
 }
 
-/** Backs up everything, while services work on it. BackupRefusedError says why nothing was backed up. */
+/** Backs up everything while services keep running. Throws BackupRefusedError if nothing could be backed up. */
 export async function backupStore(
   address: StoreAddress,
-  { clock, ...options }: Omit<MakeBackupOptions, 'takeSnapshot' | 'lock'> & { clock: Clock },
+  {
+    clock,
+    minFreeBytes = null,
+    ...options
+  }: Omit<MakeBackupOptions, 'takeSnapshot' | 'lock'> & { clock: Clock; minFreeBytes?: number | null },
 ): Promise<BackupSummary> {
   const { BACKUP_LOCK } = await import('./backup/about-folder.ts')
   const lock = (folder: string) => tryLock(folder, BACKUP_LOCK, clock)
@@ -122,7 +126,11 @@ export async function backupStore(
     return (await import('./postgres/backup.ts')).backupServer(address, { ...options, lock })
   const { makeBackup } = await import('./backup/make-backup.ts')
   const { snapshotFolder } = await import('./sqlite/backup-source.ts')
-  return makeBackup({ ...options, lock, takeSnapshot: () => snapshotFolder(address.folder, clock) })
+  return makeBackup({
+    ...options,
+    lock,
+    takeSnapshot: () => snapshotFolder(address.folder, clock, { minFreeBytes }),
+  })
 }
 
 /** Newest first. */
@@ -132,7 +140,7 @@ export async function listBackups(from: string): Promise<BackupEntry[]> {
     : (await import('./backup/restore-backup.ts')).listManifests(from)
 }
 
-/** Reads everything in a folder of backups. */
+/** Reads and verifies everything in a folder of backups. */
 export async function checkBackups(
   from: string,
   onProgress: (progress: BackupProgress) => void,
@@ -143,8 +151,8 @@ export async function checkBackups(
 }
 
 /**
- * Restores a backup into an empty folder: a data folder, or that of a PostgreSQL server, which has to be named.
- * BackupRefusedError says why nothing was restored.
+ * Restores a backup into an empty folder: a data folder, or a PostgreSQL server's folder, which must be named. Throws
+ * BackupRefusedError if nothing was restored.
  */
 export async function restoreStore(
   { to, dataFolder }: { to: string | undefined; dataFolder: string },
@@ -163,13 +171,15 @@ export async function restoreStore(
   return (await import('./postgres/restore.ts')).restoreServer({ ...options, to, clock })
 }
 
-/** Whether a folder of backups is of a PostgreSQL server. */
+/** Whether a folder holds backups of a PostgreSQL server. */
 async function isOfServer(folder: string): Promise<boolean> {
   const { kindOf } = await import('./backup/about-folder.ts')
   return (await kindOf(folder)) === 'postgres'
 }
 
-/** Both sides of a copy from one engine to the other; closed by the caller. CopyRefusedError where a service runs. */
+/**
+ * Both sides of a copy from one engine to the other; the caller closes them. Throws CopyRefusedError if a service runs.
+ */
 export async function openCopy(
   from: StoreAddress,
   to: StoreAddress,

@@ -10,6 +10,7 @@ import type { Feed } from '../core/feed.ts'
 import { parseRetention, type RetentionRule } from '../core/retention.ts'
 import { DAY_MS } from '../core/time.ts'
 import { createLogger } from '../kit/log.ts'
+import type { EnvironmentStore } from './environment.ts'
 import { startRetention } from './retention.ts'
 
 const HOUR_MS = 3_600_000
@@ -58,7 +59,7 @@ test('each feed is kept as long as its rule says, and what has none forever', as
     assert.equal(await kept(LIQUIDATIONS), 4)
     clock.advance(5 * 60_000)
     await until('the one of 91 days is deleted', async () => {
-      // Recorders get their turn between two steps.
+      // Lets the pause between two steps pass.
       clock.advance(20)
       return (await kept(LIQUIDATIONS)) === 3
     })
@@ -102,6 +103,56 @@ test('with a clock that runs far ahead of what is recorded, rows are as old as t
       return page.count === 2
     })
     assert.ok(lines.some((line) => line.includes('the newest row is old')))
+  } finally {
+    await end()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('rows are deleted once an hour, and their room is given back first, however long packing takes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
+  const clock = manualClock(NOW)
+  const log = createLogger({ level: 'silent' })
+  const stores = storesIn(folder, clock)
+  const store = await stores.environment('live')
+  const steps: { step: string; hour: number }[] = []
+  const note = (step: string) => steps.push({ step, hour: Math.floor((clock.now() - NOW) / HOUR_MS) })
+  const open = async () => {
+    const opened = await stores.environment('live')
+    const packsForever: EnvironmentStore = {
+      ...opened,
+      async compact(_, { betweenSteps = async () => false } = {}) {
+        note('pack')
+        while (await betweenSteps());
+        return 0
+      },
+      giveBackRoom(options) {
+        note('give back')
+        return opened.giveBackRoom(options)
+      },
+    }
+    return packsForever
+  }
+  let end = async () => {}
+  try {
+    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
+    const feed = candles('cexa', '1s')
+    await store.write({
+      rows: [{ feed, rows: [9.5, 1].map((age) => ({ ...candle, time: NOW - age * DAY_MS })) }],
+    })
+    const rules = parseRetention('candles.1s=9d') as RetentionRule[]
+    end = startRetention(open, { environment: 'live', rules, clock, log })
+    await until('four hours have passed', () => {
+      clock.advance(60_000)
+      return clock.now() >= NOW + 4 * HOUR_MS
+    })
+    const packed = steps.filter(({ step }) => step === 'pack').map(({ hour }) => hour)
+    assert.deepEqual(packed.slice(0, 4), [0, 1, 2, 3])
+    assert.deepEqual(
+      steps.slice(0, 2).map(({ step }) => step),
+      ['give back', 'pack'],
+    )
   } finally {
     await end()
     await store.close()

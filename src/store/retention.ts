@@ -10,21 +10,23 @@ import type { FeedFilter, FeedInfo } from './series.ts'
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
 /**
- * The newest row of a service that records is not older. Where it is, the clock may be wrong (recorders run on the time of
- * their venues), and rows are as old as they are beside the newest one.
+ * A service that records always has a newer row than this. If it does not, the clock may be wrong (recorders use the
+ * clocks of their venues), and ages are measured from the newest row instead.
  */
 const MAX_AGE_OF_NEWEST_MS = 7 * DAY_MS
-/** Backfills have come by then. */
+/** Backfills have arrived by then. */
 const COMPACT_AFTER_MS = 2 * DAY_MS
-/** Recorders write in between. */
+/** A run ends by then, so that the next one can delete on time; it continues packing where this one ended. */
+const MAX_RUN_MS = 50 * 60_000
+/** A pause in which recorders can write. */
 const BETWEEN_STEPS_MS = 20
-/** Nobody waits for rows to be packed: it rests so many times as long as a step took. */
+/** Packing is not urgent, so it rests this many times as long as each step took. */
 const RESTS = 30
 const MAX_REST_MS = 5_000
 
 /**
- * Deletes rows beyond their retention once an hour. The store is open only meanwhile: its writer is a thread. The
- * function ends it.
+ * Deletes rows beyond their retention once an hour. The store is open only during a run, because its writer is a
+ * thread. The returned function stops it.
  */
 export function startRetention(
   open: () => Promise<EnvironmentStore>,
@@ -43,37 +45,45 @@ export function startRetention(
     return !stopped.signal.aborted
   }
   const betweenSteps = () => rest(BETWEEN_STEPS_MS)
-  /** The first days of a service are packed at once: without rests that alone takes half of a core for a minute. */
-  const unhurried = () => {
+  /** Packing the first days of a service without rests would take half a core for a minute. */
+  const unhurried = (endsAtMs: number) => {
     let stepStartedMs = elapsedMs(clock)
     return async () => {
       const tookMs = elapsedMs(clock) - stepStartedMs
       const mayGoOn = await rest(Math.min(Math.max(BETWEEN_STEPS_MS, RESTS * tookMs), MAX_REST_MS))
       stepStartedMs = elapsedMs(clock)
-      return mayGoOn
+      return mayGoOn && stepStartedMs < endsAtMs
     }
   }
   const run = async () => {
+    const endsAtMs = elapsedMs(clock) + MAX_RUN_MS
     const store = await open()
+    const giveBackRoom = async () => {
+      const bytes = await store.giveBackRoom({ betweenSteps: unhurried(endsAtMs) })
+      if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
+    }
+    let isDeleted = false
     try {
-      const lists = await Promise.all(DATASETS.map((dataset) => store.series.feeds({ dataset })))
-      const aheadMs = clockAhead(lists.flat(), clock.now())
+      const stored = await store.series.feeds({})
+      const aheadMs = clockAhead(stored, clock.now())
       if (aheadMs > 0) log.warn({ environment, aheadMs }, 'the newest row is old: less is deleted')
-      for (const [place, dataset] of DATASETS.entries()) {
-        const feeds = (lists[place] ?? []).map(({ feed }) => feed)
+      for (const dataset of DATASETS) {
+        const feeds = stored.map(({ feed }) => feed).filter((feed) => feed.dataset === dataset)
         for (const { days, ...filter } of expiries(rules, dataset, feeds)) {
           if (stopped.signal.aborted) return
           const deleted = await store.series.retain(filter, days * DAY_MS + aheadMs, {
             ...{ betweenSteps, nowMs: clock.now() },
           })
+          isDeleted ||= deleted > 0
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')
         }
       }
       if (stopped.signal.aborted) return
-      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps: unhurried() })
+      // Packing can take the rest of the run, and on a full disk the space of deleted rows is needed now.
+      if (isDeleted) await giveBackRoom()
+      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps: unhurried(endsAtMs) })
       if (packed > 0) log.info({ environment, packed }, 'rows of past days were packed')
-      const bytes = await store.giveBackRoom({ betweenSteps: unhurried() })
-      if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
+      await giveBackRoom()
     } finally {
       await store.close()
     }
@@ -95,7 +105,7 @@ export function startRetention(
   }
 }
 
-/** How far the clock may be ahead of what is recorded. */
+/** How far the clock may be ahead of the recorded data. */
 function clockAhead(feeds: readonly FeedInfo[], nowMs: number): number {
   const newestMs = feeds.reduce((newest, { lastTs = 0 }) => Math.max(newest, lastTs), 0)
   const ageMs = nowMs - newestMs
@@ -104,7 +114,10 @@ function clockAhead(feeds: readonly FeedInfo[], nowMs: number): number {
 
 type Expiry = FeedFilter & { readonly dataset: Dataset; readonly days: number }
 
-/** First what no feed of the dataset keeps, since an engine may drop whole months of it; then what single ones keep shorter. */
+/**
+ * First what no feed of the dataset keeps, because an engine may drop whole months at once, then what single feeds keep
+ * for a shorter time.
+ */
 function expiries(rules: readonly RetentionRule[], dataset: Dataset, feeds: readonly Feed[]): Expiry[] {
   const kinds = new Map(feeds.map(({ source, interval }) => [`${source}/${interval}`, { source, interval }]))
   const own = [...kinds.values()].flatMap((kind): Expiry[] => {

@@ -1,8 +1,9 @@
 /**
- * The storage port for users who sign in: their records, sessions, invitations and the audit log. Tokens are
- * stored as hashes only; passwords as argon2id hashes.
+ * The storage port for users who sign in: their records, sessions, invitations and the audit log. Tokens are stored
+ * only as hashes, passwords as argon2id hashes.
  */
 import type { NewAccount } from './accounts.ts'
+import type { AuditEntry } from './audit-entry.ts'
 
 const ROLES = ['operator', 'customer'] as const
 export type Role = (typeof ROLES)[number]
@@ -23,28 +24,28 @@ export interface SessionRecord {
   expiresAtMs: number
 }
 
-interface AuditEntry {
-  atMs: number
-  /** Who acted: a user's e-mail, `command line` or `billing`. */
-  actor: string
-  /** What was done, such as `account.paused`. */
-  action: string
-  accountId: string | null
-  /** What it was done to and how, in words. Never a secret. */
-  detail: string
-}
-
 export interface AuditRecord extends AuditEntry {
   seq: number
 }
 
+/** Written with the user, or not at all. */
+export interface WithUser {
+  /** The user's account, if it does not exist yet. */
+  account?: NewAccount | undefined
+  audit?: AuditEntry | undefined
+}
+
+/** Changes write the given entry of the audit log in the same transaction, if they change anything. */
 export interface UsersStore {
-  /** With an account that is not there yet, both are made or none. ConflictError when either e-mail is taken. */
-  createUser(user: NewUser, account?: NewAccount): Promise<UserRecord>
+  /** Throws ConflictError when the e-mail of the user or of the account is taken. */
+  createUser(user: NewUser, also?: WithUser): Promise<UserRecord>
   findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
   listUsers(): Promise<UserRecord[]>
-  /** Ends what was issued to reset it. */
-  setPassword(userId: string, passwordHash: string): Promise<boolean>
+  /** Also invalidates any outstanding reset link, and ends the user's sessions other than `keptSession` (a hash). */
+  setPassword(
+    change: { userId: string; passwordHash: string; keptSession: string },
+    audit?: AuditEntry,
+  ): Promise<boolean>
 
   createSession(session: {
     hash: string
@@ -53,23 +54,25 @@ export interface UsersStore {
     expiresAtMs: number
   }): Promise<void>
   findSession(hash: string): Promise<SessionRecord | undefined>
-  /** Ends one session, or with `userId` all others of that user. */
   deleteSession(hash: string): Promise<void>
-  deleteSessionsOf(userId: string, exceptHash?: string): Promise<void>
-  /** Deletes expired ones. */
+  /** Deletes expired sessions. */
   pruneSessions(): Promise<void>
 
-  /** The one invitation of a role: an earlier one ends. */
+  /** Each role has only one invitation; a new one replaces it. */
   putInvitation(invitation: { hash: string; role: Role; accountId: string | null }): Promise<void>
   findInvitation(hash: string): Promise<{ role: Role; accountId: string | null } | undefined>
-  /** True for the first caller. */
-  takeInvitation(hash: string): Promise<boolean>
+  /**
+   * Creates the user and ends the invitation, or does neither: undefined when the invitation has ended before.
+   *
+   * @throws ConflictError like `createUser`
+   */
+  takeInvitation(hash: string, user: NewUser, also?: WithUser): Promise<UserRecord | undefined>
 
-  /** The one link of a user that sets the password: an earlier one ends. */
+  /** Each user has only one reset link; a new one replaces it. */
   putPasswordReset(reset: { hash: string; userId: string; expiresAtMs: number }): Promise<void>
   findPasswordReset(hash: string): Promise<{ user: UserRecord; expiresAtMs: number } | undefined>
-  /** Sets the password and ends all sessions of the user; true for the first who takes it in time. */
-  takePasswordReset(reset: { hash: string; passwordHash: string }): Promise<boolean>
+  /** Sets the password and ends all sessions of the user; true only for the first caller before the link expires. */
+  takePasswordReset(reset: { hash: string; passwordHash: string }, audit?: AuditEntry): Promise<boolean>
 
   addAudit(entry: AuditEntry): Promise<void>
   /** Newest first. */

@@ -1,24 +1,26 @@
-/** How the last backups of this data folder ended: a small file in it, for the operator's page, metrics and doctor. */
+/** How the last backups of this data folder ended, in a small file for the operator's page, metrics and doctor. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const LAST_BACKUP_FILE = 'last-backup.json'
+/** All names that `noteLastBackup` writes. */
+export const LAST_BACKUP_FILES = [LAST_BACKUP_FILE, `${LAST_BACKUP_FILE}.new`]
 
 export interface LastBackup {
-  /** The newest that succeeded. */
+  /** The newest successful backup. */
   readonly success?: {
-    /** The instant whose state it holds: its age counts from here. */
+    /** The instant whose state the backup holds; its age counts from here. */
     readonly takenAtMs: number
     readonly durationMs: number
     readonly to: string
     readonly bytes: number
     readonly addedBytes: number
   }
-  /** Only when it came after the newest success. */
+  /** Present only if it came after the newest success. */
   readonly failure?: { readonly atMs: number; readonly reason: string }
 }
 
-/** Empty where there was none yet. */
+/** Empty before the first backup. */
 export function readLastBackup(folder: string): LastBackup {
   try {
     const read = JSON.parse(readFileSync(join(folder, LAST_BACKUP_FILE), 'utf8')) as LastBackup | null
@@ -32,7 +34,7 @@ export function readLastBackup(folder: string): LastBackup {
   }
 }
 
-/** A failure does not hide when the last one succeeded. */
+/** A failure keeps the record of the last success. */
 export function noteLastBackup(folder: string, last: LastBackup): void {
   const { success } = readLastBackup(folder)
   const file = join(folder, LAST_BACKUP_FILE)

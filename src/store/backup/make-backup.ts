@@ -1,9 +1,9 @@
 /**
  * Backs up a data folder that may be in use.
  *
- *   one instant of all files ─▶ each: copy ─▶ chunks that are not there yet ─▶ read all back ─▶ manifest ─▶ remove old
+ *   one instant of all files ─▶ each: copy ─▶ store new chunks ─▶ read all back ─▶ write manifest ─▶ remove old
  *
- * A backup counts from its manifest on. Whatever was killed before leaves chunks that nothing refers to.
+ * A backup exists once its manifest is written. One that is killed before leaves only chunks that nothing refers to.
  */
 import { createHash } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
@@ -14,9 +14,9 @@ import { type Chunks, DamagedChunkError } from './chunks.ts'
 import { type BackupFile, backupBytes, CHUNK_BYTES, FORMAT, type Manifest } from './manifest.ts'
 import type { LockBackups, Snapshot } from './ports.ts'
 
-/** Beside the copy of the largest file. */
+/** Free space required in addition to the copy of the largest file. */
 const SPARE_BYTES = 16 * 1024 * 1024
-/** Chunks that are compressed or read at once. */
+/** How many chunks are compressed or read at the same time. */
 const AT_ONCE = 4
 
 export interface MakeBackupOptions {
@@ -24,7 +24,7 @@ export interface MakeBackupOptions {
   readonly lock: LockBackups
   readonly to: string
   readonly release: string
-  /** How many backups stay; left out: all. */
+  /** How many backups to keep; all of them if left out. */
   readonly keep?: number
   readonly onProgress: (progress: BackupProgress) => void
 }
@@ -42,9 +42,7 @@ export async function makeBackup(options: MakeBackupOptions): Promise<BackupSumm
     const { takenAtMs, files } = manifest
     return { takenAtMs, files: files.length, bytes: backupBytes(manifest), addedBytes, ...removed }
   } catch (error) {
-    // Where the same bytes are still in the store, the next backup writes them again.
-    if (error instanceof DamagedChunkError) await folder.chunks.remove(error.hash)
-    // The next attempt could use what was stored, but the disk is needed now.
+    // The next attempt could reuse the stored chunks, but the disk space is needed now.
     if (isFull(error) && known !== undefined) await removeOld(folder, await folder.manifests(), undefined)
     throw explained(error, options.to)
   } finally {
@@ -78,7 +76,7 @@ async function takeBackup(
       addedBytes += put.addedBytes
       files.push({ name, bytes: content.length, chunks: [put.hash] })
     }
-    // The largest grows fastest, and until it is copied its log cannot be shortened.
+    // The largest file first: it grows fastest, and its log cannot be truncated until it is copied.
     for (const file of [...snapshot.files].sort((a, b) => b.bytes - a.bytes)) {
       const copy = join(folder.work, file.name)
       await file.copyTo(copy, (done) =>
@@ -86,9 +84,10 @@ async function takeBackup(
       )
       copied += file.bytes
       file.release()
-      const put = await putFile(folder.chunks, copy, (done) =>
-        onProgress({ step: 'store', about: file.name, done: stored + done, total }),
-      )
+      const put = await putFile(folder.chunks, copy, (done) => {
+        snapshot.assertMayContinue()
+        onProgress({ step: 'store', about: file.name, done: stored + done, total })
+      })
       stored += file.bytes
       addedBytes += put.addedBytes
       files.push({
@@ -105,7 +104,7 @@ async function takeBackup(
   }
 }
 
-/** The key that signs cursors is made at the first start and never changes; its hash names the installation. */
+/** The key that signs cursors is created at the first start and never changes; its hash identifies the installation. */
 function identityOf({ keys }: Snapshot): string {
   const key = keys.find(({ name }) => name === 'cursor.key')
   if (key === undefined)
@@ -113,7 +112,7 @@ function identityOf({ keys }: Snapshot): string {
   return createHash('sha256').update('backups of ').update(key.content).digest('hex').slice(0, 32)
 }
 
-/** What is stored is compressed; the copy of a file is not. */
+/** Only the copy needs this much space, because stored chunks are compressed. */
 async function assertRoom(folder: BackupFolder, { files }: Snapshot): Promise<void> {
   const largest = Math.max(...files.map(({ bytes }) => bytes))
   const free = await folder.freeBytes()
@@ -157,7 +156,7 @@ async function putFile(
   return { hashes, bytes, addedBytes }
 }
 
-/** Equal pieces are written once: two writes at a time would meet under one name. */
+/** Equal pieces are stored one after another, because two simultaneous writes would collide on the same file name. */
 async function putAll(chunks: Chunks, pieces: readonly Buffer[]) {
   const isRepeated = pieces.some((piece, i) => pieces.slice(0, i).some((other) => other.equals(piece)))
   if (!isRepeated) return Promise.all(pieces.map((piece) => chunks.put(piece)))
@@ -166,7 +165,10 @@ async function putAll(chunks: Chunks, pieces: readonly Buffer[]) {
   return done
 }
 
-/** Reads every chunk of the backup from the disk, those of earlier ones too. */
+/**
+ * Reads every chunk of the backup from disk, including chunks stored by earlier backups. All damaged ones are removed
+ * before it fails, so the next backup stores them again if the store still has the same bytes.
+ */
 async function readBack(
   chunks: Chunks,
   manifest: Manifest,
@@ -174,13 +176,25 @@ async function readBack(
 ): Promise<void> {
   const total = backupBytes(manifest)
   let done = 0
+  const damaged: DamagedChunkError[] = []
+  const read = async (hash: string): Promise<number> => {
+    try {
+      return (await chunks.read(hash)).length
+    } catch (error) {
+      if (!(error instanceof DamagedChunkError)) throw error
+      damaged.push(error)
+      return 0
+    }
+  }
   for (const { name, chunks: hashes } of manifest.files) {
     for (let i = 0; i < hashes.length; i += AT_ONCE) {
-      const read = await Promise.all(hashes.slice(i, i + AT_ONCE).map((hash) => chunks.read(hash)))
-      done += read.reduce((sum, bytes) => sum + bytes.length, 0)
+      const lengths = await Promise.all(hashes.slice(i, i + AT_ONCE).map(read))
+      done += lengths.reduce((sum, length) => sum + length, 0)
       onProgress({ step: 'verify', about: name, done, total })
     }
   }
+  for (const { hash } of damaged) await chunks.remove(hash)
+  if (damaged[0] !== undefined) throw damaged[0]
 }
 
 async function removeOld(
@@ -199,7 +213,7 @@ async function removeOld(
 function explained(error: unknown, to: string): unknown {
   if (error instanceof DamagedChunkError)
     return new BackupRefusedError(
-      `${to} was damaged: ${error.message}. Run the backup again, which stores it anew, and \`tapeline backup check --from ${to}\`, which says whether older backups are whole.`,
+      `${to} was damaged: ${error.message}. Run the backup again, which stores what is damaged anew, and \`tapeline backup check --from ${to}\`, which says whether older backups are whole.`,
     )
   if (isFull(error))
     return new BackupRefusedError(`The disk of ${to} is full: nothing was added, older backups are whole.`)

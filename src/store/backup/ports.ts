@@ -1,12 +1,12 @@
-/** What an engine gives to a backup and takes from it: files. */
+/** What a storage engine provides for backup and restore. */
 
 export interface SnapshotFile {
   readonly name: string
   readonly bytes: number
   readonly schemaVersion: number
-  /** Writes the state of the instant to a new file, whatever was written since. */
+  /** Writes the state at that instant to a new file, regardless of later writes. */
   copyTo(path: string, onBytes: (done: number) => void): Promise<void>
-  /** It is not needed any more. */
+  /** Called when the file is no longer needed. */
   release(): void
 }
 
@@ -15,26 +15,28 @@ export interface Snapshot {
   readonly takenAtMs: number
   readonly files: readonly SnapshotFile[]
   readonly keys: readonly { readonly name: string; readonly content: Buffer }[]
+  /** Throws BackupRefusedError if keeping the files that are not released takes too much of the disk of the service. */
+  assertMayContinue(): void
   close(): void
 }
 
 export interface RestoredFile {
   readonly name: string
   readonly bytes: number
-  /** Of a database; undefined for other files. */
+  /** Undefined for files that are not databases. */
   readonly schemaVersion?: number
 }
 
-/** An empty place that a backup is restored into. Nobody opens it before it is finished. */
+/** An empty place to restore a backup into. Nobody can open it before `finish`. */
 export interface RestoreTarget {
-  /** Where a file is written first. */
+  /** The temporary path that a file is written to first. */
   pathOf(name: string): string
-  /** Checks a written file; its numbers go on above those that may have been given since the backup. */
+  /** Checks a written file and raises its counters above any number that may have been assigned since the backup. */
   check(file: RestoredFile): void
-  /** The store can be used from here on. */
+  /** Makes the store usable. */
   finish(): Promise<void>
   close(): void
 }
 
-/** For one process at a time; undefined when another one has it. The function ends it. */
+/** Locks a folder for one process and returns the unlock function; undefined if another process holds the lock. */
 export type LockBackups = (folder: string) => (() => void) | undefined

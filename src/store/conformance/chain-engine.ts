@@ -1,4 +1,4 @@
-/** What a chain suite needs of an engine, and small values to write. */
+/** What a chain suite needs from an engine, and helpers that make small values to write. */
 import {
   type AcceptedTransaction,
   type AddedBlock,
@@ -12,17 +12,18 @@ import type { EventStore, NewEvent, StoredEvent } from '../events.ts'
 interface OpenChain {
   chain: ChainStore
   events: EventStore
-  reopen(): Promise<{ chain: ChainStore; events: EventStore }>
+  reopen(nowMs?: number): Promise<{ chain: ChainStore; events: EventStore }>
   remove(): Promise<void>
 }
 
 export interface ChainEngine {
   name: string
-  open(): Promise<OpenChain>
+  /** The clock shows `NOW` unless another time is given. */
+  open(nowMs?: number): Promise<OpenChain>
 }
 
-/** What the engine's clock shows, all the time. */
-export const NOW = 1e9
+/** The time that an engine's clock shows by default. */
+export const NOW = 5e8
 
 export const hash = (n: number): string => n.toString(16).padStart(64, '0')
 export const address = (n: number): string => `kaspatest:address-${n}`
@@ -37,7 +38,7 @@ export function event(
   return { kind, addresses, createdAtMs, tail: `"kind":"${kind}","addresses":${list},"text":"${text}"}` }
 }
 
-/** One transaction that pays `amount` to an address; its event is the batch's at that place. */
+/** A transaction that pays `amount` to an address; `eventPlace` is the index of its event in the batch. */
 export function payment(
   tx: number,
   to: number,
@@ -68,7 +69,7 @@ export function block(n: number, transactions: readonly AcceptedTransaction[] = 
   return { hash: hash(n), blueScore: n, daaScore: n + 10, timeMs: n * 100, transactions }
 }
 
-/** Writes on top of whatever the checkpoint is, also while an indexer writes. */
+/** Writes on top of the current checkpoint, even while an indexer writes. */
 export async function writeNext(
   chain: ChainStore,
   batch: Omit<ChainWrite, 'expects'>,
@@ -82,7 +83,7 @@ export async function writeNext(
   }
 }
 
-/** The number of the last one. */
+/** Returns the number of the last event. */
 export async function appendEvents(chain: ChainStore, events: readonly NewEvent[]): Promise<number> {
   return (await writeNext(chain, { atMs: 1, events })).newestSeq
 }

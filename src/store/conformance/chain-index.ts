@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DAY_MS } from '../../core/time.ts'
 import { CheckpointMovedError, type HistoryPlace } from '../chain.ts'
 import type { CovenantChange } from '../covenants.ts'
 import { amountPlace, holderKey, type TokenChange, type TokenEntry, tokenKey } from '../tokens.ts'
@@ -16,7 +17,7 @@ import {
 } from './chain-engine.ts'
 import { seeded } from './engine.ts'
 
-/** What every engine's chain index has to hold. */
+/** What every engine's chain index must guarantee. */
 export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: a write with a fault in it leaves nothing behind, neither rows nor events`, async () => {
     const open = await engine.open()
@@ -94,6 +95,32 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: one that entered without rows gets them, its text and its fee when it enters with them`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 1, start: block(1) })
+    const { blockHash: _, blockTimeMs: __, ...record } = payment(1, 1, 5n)
+    const rows = async () => {
+      const page = await chain.addressPage({ address: address(1), limit: 5 })
+      return page.rows.map(({ txId, status, amount }) => [txId, status, amount])
+    }
+    const bare = { ...record, fee: null, effects: [], parsed: record.parsed.replace('{', '{ ') }
+    await writeNext(chain, { atMs: 2, entered: [bare] })
+    assert.deepEqual(await rows(), [])
+    assert.equal((await chain.transaction(hash(1)))?.status, 'pending')
+    await writeNext(chain, { atMs: 3, entered: [bare] })
+    await writeNext(chain, { atMs: 4, entered: [{ ...record, fee: 3n }] })
+    const found = await chain.transaction(hash(1))
+    assert.deepEqual([found?.fee, found?.parsed], [3n, record.parsed])
+    await writeNext(chain, { atMs: 5, entered: [{ ...record, parsed: bare.parsed }, payment(2, 1, 6n)] })
+    assert.equal((await chain.transaction(hash(1)))?.parsed, record.parsed, 'rows and text belong together')
+    assert.deepEqual(await rows(), [
+      [hash(2), 'pending', 6n],
+      [hash(1), 'pending', 5n],
+    ])
+    await open.remove()
+  })
+
   test(`${engine.name}: the followed chain can be walked down and up, and starts again after a gap`, async () => {
     const open = await engine.open()
     const { chain } = open
@@ -149,7 +176,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await writeNext(chain, { atMs: 1, start: block(1) })
     let next = 2
     let tx = 1
-    /** What the chain has accepted, in its order; what is pending, in the order in which it was seen. */
+    /** What the chain has accepted, in its order, and what is pending, in the order in which it was first seen. */
     const accepted: { tx: number; timeMs: number; by: number }[] = []
     const pending: number[] = []
     const pay = (number: number, timeMs: number) => ({ ...payment(number, 1, 5n), blockTimeMs: timeMs })
@@ -501,7 +528,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await writeNext(chain, { atMs: 61, seen: [hash(3)] })
     while ((await chain.prune(keep)).more);
     assert.deepEqual(await chain.unseen([hash(1), hash(2), hash(3)]), [hash(1)])
-    // One with a time of the future does not make those of now old.
+    // A block with a time in the future does not make the current ones old.
     await writeNext(chain, { atMs: NOW + 1e6, seen: [hash(4)] })
     while ((await chain.prune({ ...keep, maxSeenAgeMs: NOW })).more);
     assert.deepEqual(await chain.unseen([hash(2), hash(4)]), [])
@@ -519,6 +546,115 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await chain.indexedFromMs(), 500)
     await chain.prune({ ...keep, maxTransactionAgeMs: NOW - 600 })
     assert.equal(await chain.coverageFromMs(), 600)
+    await open.remove()
+  })
+
+  test(`${engine.name}: with a clock far ahead of the chain, events and transactions are as old as beside its newest block`, async () => {
+    const longAgo = 20 * DAY_MS
+    const open = await engine.open(longAgo + 365 * DAY_MS)
+    const { chain, events } = open
+    const keep = {
+      maxTransactionAgeMs: 7 * DAY_MS,
+      maxDroppedAgeMs: DAY_MS,
+      chainBlocks: 3,
+      maxSeenAgeMs: NOW,
+    }
+    const times = [longAgo - 8 * DAY_MS, longAgo - DAY_MS, longAgo]
+    await writeNext(chain, { atMs: times[0] ?? 0, start: { ...block(1), timeMs: times[0] ?? 0 } })
+    for (const [at, timeMs] of times.entries()) {
+      const paid = { ...payment(at + 1, 1, 1n), blockTimeMs: timeMs }
+      const added = [{ ...block(at + 2, [paid]), timeMs }]
+      await writeNext(chain, { atMs: timeMs, added, events: [event('a', [], timeMs)] })
+    }
+    while ((await chain.prune(keep)).more);
+    const { rows } = await chain.addressPage({ address: address(1), limit: 10 })
+    assert.deepEqual(
+      rows.map(({ txId }) => Number.parseInt(txId, 16)),
+      [3, 2],
+    )
+    assert.equal(await chain.coverageFromMs(), longAgo - 7 * DAY_MS)
+    while ((await events.retain({ maxAgeMs: 7 * DAY_MS, maxBytes: 1e9 })).more);
+    assert.equal((await events.bounds()).oldestSeq, 2)
+    await open.remove()
+  })
+
+  test(`${engine.name}: what is written with a clock far ahead is pruned by its age meanwhile, and does not hold up the rest afterwards`, async () => {
+    const newestMs = 20 * DAY_MS
+    const aheadMs = newestMs + 365 * DAY_MS
+    const open = await engine.open(aheadMs)
+    const keep = {
+      maxTransactionAgeMs: 7 * DAY_MS,
+      maxDroppedAgeMs: 2 * DAY_MS,
+      chainBlocks: 3,
+      maxSeenAgeMs: 2 * DAY_MS,
+    }
+    const start = { ...block(1), timeMs: newestMs - 10 * DAY_MS }
+    await writeNext(open.chain, { atMs: aheadMs - 10 * DAY_MS, start })
+    const ages = [9, 8, 1, 0]
+    for (const age of ages) {
+      const [timeMs, atMs] = [newestMs - age * DAY_MS, aheadMs - age * DAY_MS]
+      const paid = { ...payment(age + 1, 1, 1n), blockTimeMs: timeMs }
+      const { blockHash: _, blockTimeMs: __, ...record } = payment(age + 101, 2, 1n)
+      const added = [{ ...block(20 - age, [paid]), timeMs }]
+      const from = { fromHash: hash(1), fromBlueScore: 1, fromTimeMs: timeMs }
+      const gap = { atMs, ...from, toHash: hash(age), toTimeMs: timeMs, reason: 'blocks_pruned' } as const
+      const rest = { entered: [record], seen: [hash(age)], events: [event('a', [], atMs)], gaps: [gap] }
+      await writeNext(open.chain, { atMs, added, ...rest })
+      await writeNext(open.chain, { atMs, dropped: [{ txId: record.txId, replacedBy: null }] })
+    }
+    const paidTo = async (chain: typeof open.chain, to: number) =>
+      (await chain.addressPage({ address: address(to), limit: 10 })).rows.map(({ txId }) =>
+        Number.parseInt(txId, 16),
+      )
+    while ((await open.chain.prune(keep)).more);
+    assert.deepEqual(await paidTo(open.chain, 1), [1, 2])
+    assert.deepEqual(await paidTo(open.chain, 2), [101, 102])
+    assert.deepEqual(await open.chain.unseen(ages.map(hash)), [hash(9), hash(8)])
+    assert.equal((await open.chain.gaps()).length, 2)
+    assert.equal(await open.chain.coverageFromMs(), newestMs - 7 * DAY_MS)
+    while ((await open.events.retain({ maxAgeMs: 7 * DAY_MS, maxBytes: 1e9 })).more);
+    assert.equal((await open.events.bounds()).oldestSeq, 3)
+
+    const rightMs = newestMs + 3 * DAY_MS
+    const { chain } = await open.reopen(rightMs)
+    for (const age of [2, 0]) {
+      const timeMs = rightMs - age * DAY_MS
+      const paid = { ...payment(age + 201, 1, 1n), blockTimeMs: timeMs }
+      await writeNext(chain, { atMs: timeMs, added: [{ ...block(40 - age, [paid]), timeMs }] })
+    }
+    while ((await chain.prune({ ...keep, maxTransactionAgeMs: DAY_MS })).more);
+    assert.deepEqual(await paidTo(chain, 1), [201])
+    assert.deepEqual(await paidTo(chain, 2), [], 'dropped in the future')
+    await open.remove()
+  })
+
+  test(`${engine.name}: a start of coverage that is in the future becomes that of the newest block`, async () => {
+    const newestMs = 20 * DAY_MS
+    const open = await engine.open(newestMs + 6 * DAY_MS)
+    await writeNext(open.chain, { atMs: newestMs, start: { ...block(1), timeMs: newestMs } })
+    const keep = { maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: NOW }
+    await open.chain.prune({ ...keep, maxTransactionAgeMs: DAY_MS })
+    assert.equal(await open.chain.coverageFromMs(), newestMs + 5 * DAY_MS)
+    const { chain } = await open.reopen(newestMs + DAY_MS)
+    await chain.prune({ ...keep, maxTransactionAgeMs: null })
+    assert.equal(await chain.coverageFromMs(), newestMs + 1)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a clock that is behind changes neither the start of coverage nor what was dropped`, async () => {
+    const newestMs = 20 * DAY_MS
+    const open = await engine.open(newestMs)
+    await writeNext(open.chain, { atMs: 0, start: { ...block(1), timeMs: newestMs - 10 * DAY_MS } })
+    const { blockHash: _, blockTimeMs: __, ...record } = payment(1, 1, 1n)
+    const added = [{ ...block(2), timeMs: newestMs }]
+    await writeNext(open.chain, { atMs: newestMs, added, entered: [record] })
+    await writeNext(open.chain, { atMs: newestMs, dropped: [{ txId: record.txId, replacedBy: null }] })
+    const keep = { maxDroppedAgeMs: NOW, chainBlocks: 3, maxSeenAgeMs: NOW, maxTransactionAgeMs: DAY_MS }
+    await open.chain.prune(keep)
+    const { chain } = await open.reopen(newestMs - 5 * DAY_MS)
+    await chain.prune(keep)
+    assert.equal(await chain.coverageFromMs(), newestMs - DAY_MS)
+    assert.equal((await chain.transaction(record.txId))?.status, 'dropped')
     await open.remove()
   })
 

@@ -1,4 +1,4 @@
-/** The chain index and the event log; where an engine has a writer thread, with it and without. */
+/** The chain index and the event log, both with and without a writer thread if the engine has one. */
 
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { type ChainEngine, NOW } from './chain-engine.ts'
@@ -9,20 +9,20 @@ import { eventLogSuite } from './event-log.ts'
 const SOAK = process.env.TAPELINE_SOAK !== undefined
 
 for (const engine of ENGINES) {
-  // What writes on the calling thread anyway differs from the first one inline only by what it waits for.
+  // It differs from the inline variant of `sqlite` only in that it does not wait for the disk.
   if (!SOAK && engine.name === 'sqlite on one thread') continue
   for (const inline of engine.hasWriterThread ? [true, false] : [false]) {
     const chainEngine: ChainEngine = {
       name: engine.hasWriterThread ? `${engine.name} ${inline ? 'inline' : 'thread'}` : engine.name,
-      async open() {
+      async open(nowMs = NOW) {
         const place = engine.create()
-        const open = () => place.open(manualClock(NOW)).chain('test', { inline })
+        const open = (atMs = nowMs) => place.open(manualClock(atMs)).chain('test', { inline })
         let stores = open()
         return {
           ...stores,
-          async reopen() {
+          async reopen(atMs) {
             await stores.close()
-            stores = open()
+            stores = open(atMs)
             return stores
           },
           async remove() {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { address, appendEvents, type ChainEngine, event, NOW, readAll } from './chain-engine.ts'
 
-/** What every engine's event log has to hold. */
+/** What every engine's event log must guarantee. */
 export function eventLogSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: events are numbered once, in order, and survive a restart`, async () => {
     const open = await engine.open()
@@ -114,6 +114,28 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     assert.deepEqual(await events.bounds(), { oldestSeq: 31, newestSeq: 30, bytes: 0 })
     assert.equal(await appendEvents(chain, [event('b')]), 31)
     assert.equal(await events.seqBefore(0), 0)
+    await open.remove()
+  })
+
+  test(`${engine.name}: events with a time in the future are deleted with the first right one after them`, async () => {
+    const open = await engine.open()
+    const { chain, events } = open
+    const writeAt = (count: number, atMs: number) =>
+      appendEvents(
+        chain,
+        Array.from({ length: count }, () => event('a', [address(1)], atMs)),
+      )
+    await writeAt(2_500, NOW + 1e9)
+    const retain = async (maxAgeMs: number) => {
+      while ((await events.retain({ maxAgeMs, maxBytes: 1e9 })).more);
+      return (await events.bounds()).oldestSeq
+    }
+    assert.equal(await retain(5_000), 1, 'none after them is right')
+    await writeAt(200, NOW - 10_000)
+    await writeAt(400, NOW - 1_000)
+    assert.equal(await retain(20_000), 1)
+    const oldest = await retain(5_000)
+    assert.ok(oldest > 2_500 && oldest <= 2_701, `${oldest}`)
     await open.remove()
   })
 

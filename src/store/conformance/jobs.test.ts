@@ -1,11 +1,13 @@
-/** What every engine has to hold of subscriptions and jobs: what a crash, a second worker and a repeated plan may not break. */
+/**
+ * What every engine must guarantee about subscriptions and jobs despite crashes, several workers and repeated plans.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
-import type { DeliveryRecord, Job, JobsStore, NewSubscription } from '../jobs.ts'
+import type { DeliveryRecord, Job, JobOutcome, JobsStore, NewSubscription } from '../jobs.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
 
-/** Jobs are planned at 1 s; `claimAt` claims at a time. */
+/** Jobs are planned at 1 s; `claimAt` claims at a given time. */
 const withJobs = (
   engine: StoreEngine,
   run: (store: JobsStore, claimAt: (nowMs: number) => Promise<Job[]>, clock: ManualClock) => Promise<void>,
@@ -140,7 +142,7 @@ for (const engine of ENGINES) {
       )
       assert.deepEqual(rows.slice(1).map(headsOf), [HEADS, HEADS])
       assert.equal((await store.getSubscription('wh_a'))?.lastSuccessAtMs, 2_100)
-      // A settlement that is repeated changes nothing.
+      // A repeated settlement changes nothing.
       await store.settle([{ kind: 'delivered', job: one, ...tried }], [])
       assert.equal((await store.pending()).count, 1)
       clock.set(5_000)
@@ -206,7 +208,7 @@ for (const engine of ENGINES) {
         store.enqueue({ events: [event(2)], jobs: [{ subscriptionId, seq: 2 }] })
       await add('wh_b')
       await store.deleteSubscription('wh_a')
-      // Written by somebody who did not know yet.
+      // Written by a process that does not know of the deletion yet.
       await add('wh_a')
       assert.equal((await store.pending()).count, 2)
       assert.ok((await store.prune(60_000)) > 0)
@@ -236,6 +238,16 @@ for (const engine of ENGINES) {
       assert.equal((await store.getSubscription('wh_a'))?.active, true)
       assert.equal((await store.updateSubscription('wh_a', { active: false }, { keyId }))?.active, false)
       assert.equal(await store.updateSubscription('wh_z', { active: false }, { keyId }), undefined)
+    }))
+
+  test(`${engine.name}: a change that needs a selection is made only while the subscription has it`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      const { kinds = [], addresses = [] } = (await store.getSubscription('wh_a')) ?? {}
+      const changed = await store.updateSubscription('wh_a', { kinds: ['x'] }, { kinds, addresses })
+      assert.deepEqual(changed?.kinds, ['x'])
+      assert.equal(await store.updateSubscription('wh_a', { addresses: ['y'] }, { kinds }), undefined)
+      assert.deepEqual((await store.getSubscription('wh_a'))?.addresses, addresses)
     }))
 
   test(`${engine.name}: when two logs give the same number to two events, each job keeps the text it was planned with`, () =>
@@ -505,5 +517,29 @@ for (const engine of ENGINES) {
       ]
       await store.settle([], both)
       assert.equal((await store.getSubscription('wh_a'))?.disabledReason, 'gone')
+    }))
+
+  test(`${engine.name}: outcomes that are written again do not switch off what its owner has switched on meanwhile`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1, 2, 3])
+      const [gone, again, untried] = await claimAt(2_000)
+      assert.ok(gone && again && untried)
+      const tried = { atMs: 2_100, status: 410, error: 'answered 410', durationMs: 5, ...HEADS }
+      const outcomes: JobOutcome[] = [
+        { kind: 'failed', job: gone, ...tried },
+        { kind: 'retry', job: again, delayMs: 1_000, ...tried },
+        { kind: 'release', job: untried },
+      ]
+      const health = { subscriptionId: 'wh_a', ok: false, atMs: 2_100, disable: 'gone' }
+      await store.settle(outcomes, [health])
+      assert.equal((await store.getSubscription('wh_a'))?.disabledReason, 'gone')
+      await store.updateSubscription('wh_a', { active: true, failingSinceMs: null })
+      const before = await store.subscriptionsVersion()
+      await store.settle(outcomes, [health])
+      const enabled = await store.getSubscription('wh_a')
+      assert.deepEqual([enabled?.active, enabled?.failingSinceMs], [true, null])
+      assert.ok((await store.subscriptionsVersion()) > before, 'the worker that stopped reads it again')
     }))
 }

@@ -7,7 +7,7 @@ import { SOURCES, type Source } from '../../core/source.ts'
 import type { RowFilters } from '../series.ts'
 import { candle, candleFeed, type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
 
-/** A row as the model sees it. */
+/** A row in the model. */
 interface Known {
   feed: Feed<'trades'>
   input: TradeInput
@@ -22,12 +22,14 @@ const tradeFeed = (source: Source): Feed<'trades'> => ({
 })
 const SPAN_MS = 40
 const SEED = drawnSeed()
-/** Of final candles that are compared, before and after each change. */
+/** How many pages of final candles are compared around each change. */
 const PAGES = process.env.TAPELINE_SOAK ? 100 : 25
-/** A walk of one row a page is not followed by new ones until all possible rows are there. */
+/**
+ * Rows are added after at most this many pages; otherwise a walk of one row per page ends only with all possible rows.
+ */
 const MAX_LATE_PAGES = 20
 
-/** Few instants, instruments and sequences: most rows tie with others. */
+/** Few times, instruments and sequence numbers, so that most rows tie with others. */
 function randomTrade(random: Random, id: number): Known {
   const source = random.pick(['perpdex', 'predmkt_a', 'predmkt_b'] as const)
   const market = source === 'perpdex' ? undefined : random.pick(['m1', 'm2', 'é', '𝒳', 'zz'])
@@ -223,7 +225,7 @@ export function pagingSuite(engine: Engine, rounds: number): void {
         if (known.parts !== undefined) assert.equal(known.parts.join(''), known.text)
       }
       for (let round = 0; round < 2 * PAGES; round++) await compare(round)
-      // A correction, a late row and a dropped one each change what is final.
+      // A correction, a late row and a deleted row each change what is final.
       const late = Array.from({ length: 700 }, (_, i) => i).find((i) => !minutes.includes(i)) ?? 0
       await store.write({ rows: [{ feed, rows: [candle(10, { close: 104 }), candle(late)] }] })
       for (let round = 2 * PAGES; round < 3 * PAGES; round++) await compare(round)
@@ -253,6 +255,7 @@ export function pagingSuite(engine: Engine, rounds: number): void {
       assert.equal(await store.series.earliest({}), START + 60_000)
       assert.equal(await store.series.earliest({ source: 'perpdex' }), START + 180_000)
       assert.equal(await store.series.earliest({ symbol: 'ETH' }), undefined)
+      await store.probe()
     }))
 
   test(`${engine.name}: liquidations are filtered by side and by value`, () =>

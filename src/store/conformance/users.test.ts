@@ -1,8 +1,9 @@
-/** What every engine has to hold of users, sessions, invitations, password links and the audit log. */
+/** What every engine must guarantee about users, sessions, invitations, password links and the audit log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManualClock } from '../../../test/fakes/manual-clock.ts'
-import { type AccountsStore, ConflictError } from '../accounts.ts'
+import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
+import type { AuditEntry } from '../audit-entry.ts'
 import type { UsersStore } from '../users.ts'
 import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
 
@@ -31,34 +32,42 @@ for (const engine of ENGINES) {
         ...{ id, email, plan: 'free', billingDay: 1, createdAtMs: 1 },
       })
       const user = (id: string, accountId: string) => ({ id, passwordHash: 'h', ...USER, accountId })
-      await store.createUser(user('usr_1', 'acc_1'), account('acc_1', USER.email))
+      await store.createUser(user('usr_1', 'acc_1'), { account: account('acc_1', USER.email) })
       assert.equal((await store.getAccount('acc_1'))?.email, USER.email)
       assert.equal((await store.findUser(USER.email))?.user.accountId, 'acc_1')
       await assert.rejects(
-        store.createUser(user('usr_2', 'acc_2'), account('acc_2', 'free@example.com')),
+        store.createUser(user('usr_2', 'acc_2'), { account: account('acc_2', 'free@example.com') }),
         ConflictError,
       )
       assert.equal(await store.getAccount('acc_2'), undefined, 'the user was refused')
       await assert.rejects(
         store.createUser(
           { ...user('usr_3', 'acc_3'), email: 'new@example.com' },
-          account('acc_3', USER.email),
+          { account: account('acc_3', USER.email) },
         ),
         ConflictError,
       )
       assert.equal(await store.findUser('new@example.com'), undefined, 'the account was refused')
     }))
 
-  test(`${engine.name}: an invitation is taken once, and a newer one ends it`, () =>
+  test(`${engine.name}: an invitation is taken once, together with its user, and a newer one ends it`, () =>
     withUsers(engine, async (store) => {
+      await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
+      await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
       await store.putInvitation({ hash: 'one', role: 'operator', accountId: null })
       await store.putInvitation({ hash: 'two', role: 'operator', accountId: null })
       assert.equal(await store.findInvitation('one'), undefined)
-      const taken = await Promise.all([store.takeInvitation('two'), store.takeInvitation('two')])
-      assert.deepEqual(taken.sort(), [false, true])
+      const take = (id: string, email: string) =>
+        store.takeInvitation('two', { id, passwordHash: 'h', ...USER, email })
+      await assert.rejects(take('usr_2', USER.email), ConflictError)
+      assert.ok(await store.findInvitation('two'), 'the user was refused')
+      const taken = await Promise.all([take('usr_3', 'c@example.com'), take('usr_4', 'd@example.com')])
+      assert.equal(taken.filter((user) => user !== undefined).length, 1)
+      assert.equal((await store.listUsers()).length, 2)
+      assert.equal(await store.findInvitation('two'), undefined)
     }))
 
-  test(`${engine.name}: sessions end one by one, all but one, and when they expire; the audit log is paged, newest first`, () =>
+  test(`${engine.name}: sessions end one by one, all but one with a new password, and when they expire; the audit log is paged, newest first`, () =>
     withUsers(engine, async (store, { clock }) => {
       await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
       await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
@@ -79,7 +88,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await open(), [false, true, true, true])
       await store.deleteSession('b')
       assert.deepEqual(await open(), [false, false, true, true])
-      await store.deleteSessionsOf('usr_1', 'd')
+      await store.setPassword({ userId: 'usr_1', passwordHash: 'new', keptSession: 'd' })
       assert.deepEqual(await open(), [false, false, false, true])
 
       for (let i = 0; i < 5; i++) {
@@ -133,8 +142,8 @@ for (const engine of ENGINES) {
         (await store.listUsers()).map(({ id }) => id),
         ['usr_1'],
       )
-      assert.equal(await store.setPassword('usr_9', 'x'), false)
-      assert.equal(await store.setPassword('usr_1', 'own'), true)
+      assert.equal(await store.setPassword({ userId: 'usr_9', passwordHash: 'x', keptSession: '' }), false)
+      assert.equal(await store.setPassword({ userId: 'usr_1', passwordHash: 'own', keptSession: '' }), true)
       await store.createSession({ hash: 's', userId: 'usr_1', createdAtMs: 1, expiresAtMs: 9_000 })
       for (const hash of ['old', 'new'])
         await store.putPasswordReset({ hash, userId: 'usr_1', expiresAtMs: 100 })
@@ -147,7 +156,10 @@ for (const engine of ENGINES) {
       assert.equal((await store.findUser(USER.email))?.passwordHash, 'reset')
       assert.equal(await store.findSession('s'), undefined, 'all sessions end')
       await store.putPasswordReset({ hash: 'before', userId: 'usr_1', expiresAtMs: 1_000 })
-      assert.equal(await store.setPassword('usr_1', 'changed'), true)
+      assert.equal(
+        await store.setPassword({ userId: 'usr_1', passwordHash: 'changed', keptSession: '' }),
+        true,
+      )
       assert.equal(
         await store.findPasswordReset('before'),
         undefined,
@@ -156,5 +168,58 @@ for (const engine of ENGINES) {
       await store.putPasswordReset({ hash: 'late', userId: 'usr_1', expiresAtMs: 100 })
       clock.set(100)
       assert.equal(await store.takePasswordReset({ hash: 'late', passwordHash: 'x' }), false)
+    }))
+
+  test(`${engine.name}: a change and its entry in the audit log are written together, or neither is`, () =>
+    withUsers(engine, async (store) => {
+      const entry = (action: string) => ({ atMs: 1, actor: 'me', action, accountId: 'acc_1', detail: '' })
+      const unwritable = { ...entry('broken'), actor: null as unknown as string }
+      const account = { id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 }
+      const key = (id: string): NewKey => ({
+        ...{ id, accountId: 'acc_1', environment: 'test', name: 'k', hash: `hash of ${id}`, hint: 'abcd' },
+        ...{ scopes: null, allowedCidrs: null, creditCap: null, createdAtMs: 1, expiresAtMs: null },
+      })
+      const user = { id: 'usr_1', passwordHash: 'h', ...USER }
+      const invited = { ...user, id: 'usr_2', email: 'b@example.com' }
+      const budget = { id: 'acc_1:test', periodStartMs: 0 }
+      await store.putInvitation({ hash: 'i', role: 'operator', accountId: null })
+      const changes: [string, (audit: AuditEntry) => Promise<unknown>][] = [
+        ['create account', (audit) => store.createAccount(account, audit)],
+        ['plan', (audit) => store.setPlan('acc_1', 'pro', [{ ...budget, limit: 5 }], audit)],
+        ['pause', (audit) => store.setPaused('acc_1', 'operator', audit)],
+        ['credits', (audit) => store.setRemaining('acc_1', [{ ...budget, remaining: 7 }], audit)],
+        ['create key', (audit) => store.createKey(key('key_1'), undefined, audit)],
+        ['rotate', (audit) => store.rotateKey('key_1', { key: key('key_2'), oldExpiresAtMs: 9 }, audit)],
+        ['revoke', (audit) => store.revokeKey('key_2', 5, audit)],
+        ['create user', (audit) => store.createUser(user, { audit })],
+        ['take invitation', (audit) => store.takeInvitation('i', invited, { audit })],
+        [
+          'password',
+          (audit) => store.setPassword({ userId: 'usr_1', passwordHash: 'n', keptSession: '' }, audit),
+        ],
+        ['reset', (audit) => store.takePasswordReset({ hash: 'r', passwordHash: 'm' }, audit)],
+      ]
+      const state = async () => ({
+        accounts: await store.listAccounts(),
+        keys: await store.listKeys(),
+        users: await store.listUsers(),
+        passwordHash: (await store.findUser(USER.email))?.passwordHash,
+        invitation: await store.findInvitation('i'),
+        reset: await store.findPasswordReset('r'),
+        budget: await store.budget(budget),
+        audit: (await store.listAudit({ limit: 100 })).map(({ action }) => action),
+      })
+      for (const [name, change] of changes) {
+        if (name === 'reset') await store.putPasswordReset({ hash: 'r', userId: 'usr_1', expiresAtMs: 1e15 })
+        const before = await state()
+        await assert.rejects(change(unwritable), name)
+        assert.deepEqual(await state(), before, `${name}: nothing is written without its entry`)
+        await change(entry(name))
+        assert.equal((await state()).audit[0], name)
+      }
+      const { audit } = await state()
+      assert.equal(await store.revokeKey('key_2', 6, entry('again')), false)
+      assert.equal(await store.takeInvitation('i', invited, { audit: entry('again') }), undefined)
+      assert.deepEqual((await state()).audit, audit, 'what changes nothing leaves no entry')
     }))
 }

@@ -1,9 +1,11 @@
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
+import type { AuditEntry } from '../audit-entry.ts'
+import { insertAudit } from './audit-records.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { orConflict, storable } from './texts.ts'
 
-/** Rows of accounts and keys: reading, and the administrative writes, which other processes notice. */
+/** Reads accounts and keys, and makes the administrative changes that other processes must notice. */
 const ACCOUNT = `a.id, a.email, a.plan, a.billing_day AS "billingDay", a.paused_reason AS "pausedReason",
   a.created_at AS "createdAtMs"`
 const KEY = `k.id, k.account_id AS "accountId", k.environment, k.name, k.hint, k.scopes,
@@ -25,8 +27,9 @@ const NEWEST_KEY = statement(
   `SELECT ${KEY} FROM keys k WHERE k.first_key_id = $1 AND k.replaced_by IS NULL`,
 )
 /**
- * During an upgrade, a process of a release before chains were stored may rotate a key: the new one has no first key,
- * and is found only step by step. UNION, not UNION ALL: it ends also where a damaged chain leads back to itself.
+ * During an upgrade, a process of a release that did not store rotation chains may rotate a key. The new key then has
+ * no first key and is found only step by step. UNION rather than UNION ALL, so that a damaged chain that leads back to
+ * itself ends as well.
  */
 const LAST_REPLACEMENT = statement(
   'key_last_replacement',
@@ -66,8 +69,8 @@ const SET_PAUSED = statement(
   `UPDATE accounts SET paused_reason = $2, ${THIS_CHANGE} WHERE id = $1`,
 )
 /**
- * Budgets are always locked in this order. One from which nothing was spent yet is written too: a charge of the plan
- * before, which is on its way, would set its limit.
+ * Budgets are always locked in this order. A budget without any spending is written as well; otherwise a charge that is
+ * still in flight under the previous plan would create it with the old limit.
  */
 const SET_LIMITS = statement(
   'budget_set_limits',
@@ -92,7 +95,7 @@ const changeKey = (name: string, change: string, condition = '') =>
 const REVOKE_KEY = changeKey('key_revoke', 'revoked_at = $2')
 const REPLACE_KEY = changeKey('key_replace', 'expires_at = $2, replaced_by = $3', 'AND replaced_by IS NULL')
 
-/** What a change of an account sends on its channel. */
+/** Sent on the channel when an account changes. */
 const ACCOUNT_CHANGED = 'changed'
 
 type AccountRecords = Pick<
@@ -114,7 +117,7 @@ type AccountRecords = Pick<
 
 export function accountRecords(db: Database, channel: string): AccountRecords {
   /**
-   * The counter is locked before anything else: changes therefore wait for each other, never in a circle, and whoever
+   * The counter is locked before anything else, so changes run one after another without deadlocks, and a process that
    * sees a number has seen all smaller ones.
    */
   const change = <R>(run: (tx: Queries) => Promise<R>): Promise<R> =>
@@ -126,8 +129,15 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
       ])
       return result
     })
-  const changeOne = (...[query, values]: Parameters<Queries['run']>): Promise<boolean> =>
-    change(async (tx) => (await tx.run(query, values)) > 0)
+  const changeOne = (
+    [query, values]: Parameters<Queries['run']>,
+    audit: AuditEntry | undefined,
+  ): Promise<boolean> =>
+    change(async (tx) => {
+      if ((await tx.run(query, values)) === 0) return false
+      await insertAudit(tx, audit)
+      return true
+    })
 
   const getKey = async (id: string): Promise<KeyRecord | undefined> => {
     const [row] = await db.rows<KeyRow>(KEY_BY_ID, [storable(id)])
@@ -135,28 +145,37 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
   }
 
   return {
-    createAccount: (account) => db.write((tx) => insertAccount(tx, account)),
+    createAccount: (account, audit) =>
+      db.write(async (tx) => {
+        const made = await insertAccount(tx, account)
+        await insertAudit(tx, audit)
+        return made
+      }),
     getAccount: async (id) => (await db.rows<AccountRecord>(ACCOUNT_BY_ID, [storable(id)]))[0],
     listAccounts: () => db.rows<AccountRecord>(ALL_ACCOUNTS),
-    setPlan: (id, plan, limits) =>
+    setPlan: (id, plan, limits, audit) =>
       change(async (tx) => {
         if ((await tx.run(SET_PLAN, [storable(id), plan])) === 0) return false
         const ids = limits.map((budget) => budget.id)
         const starts = limits.map((budget) => budget.periodStartMs)
-        await tx.run(SET_LIMITS, [ids, starts, limits.map(({ limit }) => limit)])
+        await Promise.all([
+          tx.run(SET_LIMITS, [ids, starts, limits.map(({ limit }) => limit)]),
+          insertAudit(tx, audit),
+        ])
         return true
       }),
-    setPaused: (id, reason) => changeOne(SET_PAUSED, [storable(id), reason]),
-    setRemaining: (accountId, budgets) =>
+    setPaused: (id, reason, audit) => changeOne([SET_PAUSED, [storable(id), reason]], audit),
+    setRemaining: (accountId, budgets, audit) =>
       change(async (tx) => {
         const ids = budgets.map(({ id }) => id)
         const starts = budgets.map(({ periodStartMs }) => periodStartMs)
         await Promise.all([
           tx.run(SET_REMAINING, [ids, starts, budgets.map(({ remaining }) => remaining)]),
           tx.run(NOTE_CHANGE, [accountId]),
+          insertAudit(tx, audit),
         ])
       }),
-    createKey: (key, limits) => change((tx) => insertKey(tx, key, { limits })),
+    createKey: (key, limits, audit) => change((tx) => insertKey(tx, key, { limits, audit })),
     async findKey(hash) {
       const [row] = await db.rows<KeyRow & OwnerRow>(KEY_BY_HASH, [hash])
       if (row === undefined) return undefined
@@ -187,11 +206,11 @@ export function accountRecords(db: Database, channel: string): AccountRecords {
           : await db.rows<KeyRow>(KEYS_OF_ACCOUNT, [storable(accountId)])
       return rows.map(toKey)
     },
-    revokeKey: (id, atMs) => changeOne(REVOKE_KEY, [storable(id), atMs]),
-    rotateKey: (id, { key, limits, oldExpiresAtMs }) =>
+    revokeKey: (id, atMs, audit) => changeOne([REVOKE_KEY, [storable(id), atMs]], audit),
+    rotateKey: (id, { key, limits, oldExpiresAtMs }, audit) =>
       change(async (tx) => {
         const replaced = await tx.run(REPLACE_KEY, [storable(id), oldExpiresAtMs, key.id])
-        return replaced === 0 ? undefined : insertKey(tx, key, { limits, replacedId: id })
+        return replaced === 0 ? undefined : insertKey(tx, key, { limits, audit, replacedId: id })
       }),
   }
 }
@@ -205,11 +224,15 @@ export async function insertAccount(tx: Queries, account: NewAccount): Promise<A
   return written(rows)
 }
 
-/** In a change: no other key is made meanwhile. */
+/** Runs inside `change`, so no other key is created at the same time. */
 async function insertKey(
   tx: Queries,
   key: NewKey,
-  { limits, replacedId }: { limits?: KeyLimits | undefined; replacedId?: string },
+  {
+    limits,
+    audit,
+    replacedId,
+  }: { limits: KeyLimits | undefined; audit: AuditEntry | undefined; replacedId?: string },
 ): Promise<KeyRecord> {
   if (limits !== undefined) {
     const [counts] = await tx.rows<KeyCounts>(COUNT_KEYS, [key.accountId, key.createdAtMs])
@@ -232,6 +255,7 @@ async function insertKey(
   const [rows] = await Promise.all([
     tx.rows<KeyRow>(INSERT_KEY, values),
     tx.run(NOTE_CHANGE, [key.accountId]),
+    insertAudit(tx, audit),
   ])
   return toKey(written(rows))
 }

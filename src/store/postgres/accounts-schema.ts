@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** In the shared schema. Every text key is compared by bytes, as the embedded engine does. */
+/** Tables in the shared schema. Every text key is compared by bytes, as in the embedded engine. */
 export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -18,7 +18,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       );
       CREATE UNIQUE INDEX accounts_by_email ON accounts (lower(email));
       CREATE INDEX accounts_by_change ON accounts (change_seq);
-      -- A row and no sequence: its lock is held until the commit, so that numbers appear in their order.
+      -- A row instead of a sequence: its lock is held until the commit, so that numbers become visible in order.
       CREATE TABLE account_changes (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), newest bigint NOT NULL);
       INSERT INTO account_changes (newest) VALUES (0);
 
@@ -40,7 +40,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX keys_by_account ON keys (account_id);
 
-      -- Updated ten times a second by every process: room on the page keeps the updates out of the index.
+      -- Every process updates it ten times a second. With free space on the page, an update does not touch the index.
       CREATE TABLE budgets (
         id text COLLATE "C" NOT NULL,
         period_start bigint NOT NULL,
@@ -100,8 +100,8 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX idempotency_by_account ON idempotency (account_id, expires_at);
       CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
-      -- Sums, so that a quota is known without reading what it is about. Whoever changes entries of an account locks
-      -- its row first.
+      -- Sums, so that a quota can be checked without reading the entries. The row of an account is locked before its
+      -- entries are changed.
       CREATE TABLE idempotency_totals (
         account_id text COLLATE "C" PRIMARY KEY,
         entries bigint NOT NULL,
@@ -194,7 +194,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
     version: 4,
     name: 'charges written together',
     sql: `
-      -- The charges of the entry, a line each: id and credits. Empty in entries of before: each was one charge.
+      -- The charges of the entry, one per line: id and credits. Empty in older entries, which are one charge each.
       ALTER TABLE ledger ADD COLUMN charges text NOT NULL DEFAULT '';
     `,
   },
@@ -202,9 +202,9 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
     version: 5,
     name: 'first key of rotations',
     sql: `
-      -- The key that a chain of rotations began with; null in that key itself.
+      -- The first key of a chain of rotations; null in that key itself.
       ALTER TABLE keys ADD COLUMN first_key_id text;
-      -- UNION, not UNION ALL: it ends also where a damaged chain leads back to itself.
+      -- UNION instead of UNION ALL, so that it ends even if a damaged chain leads back to itself.
       WITH RECURSIVE chain (id, first_key_id, replaced_by) AS (
         SELECT id, id, replaced_by FROM keys
           WHERE replaced_by IS NOT NULL AND id NOT IN (SELECT replaced_by FROM keys WHERE replaced_by IS NOT NULL)

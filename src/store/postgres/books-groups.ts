@@ -1,17 +1,25 @@
 /**
- * Reads groups of rows for the walks of store/books/, which ask for one thing after another and do not wait. Here every
- * answer comes from memory; what is not there is noted, loaded all at once, and the walk is run again:
+ * Reads groups of rows for the walks of store/books/, which ask for one thing after another and cannot await. Every
+ * answer comes from memory; whatever is missing is noted, loaded all at once, and the walk runs again:
  *
  *   run the walk ──nothing was missing──▶ its result
  *    ▲        └──noted what is missing──▶ load it ──┐
  *    └──────────────────────────────────────────────┘
  *
- * All of it is read from one snapshot. Unpacked blocks stay in memory from page to page, each for one version.
+ * Loaded groups stay until the walk has ended and nothing is loaded twice, so every round takes the walk further. All
+ * reads use one snapshot. Unpacked blocks are cached from page to page, one version of each.
  */
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
-import { blockView, type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
+import {
+  blockView,
+  type GroupReader,
+  type GroupView,
+  lowerBound,
+  mergedView,
+  tailRowOf,
+} from '../books/group.ts'
 import type { Arm } from '../order/arms.ts'
 import { type RestingWork, workInTurns } from '../rows/work-in-turns.ts'
 import { arrayOf, lines, linesOf } from './columns.ts'
@@ -23,23 +31,23 @@ interface Group {
   readonly instrument: string
   readonly version: number
   readonly blocks: number
-  /** The keys of its tail as JSON; null where it has none. */
+  /** The keys of its tail rows as JSON; null without a tail. */
   readonly keys: string | null
 }
 
 type Order = 'asc' | 'desc'
 
-/** Groups that are listed at once at first, and at most. */
+/** How many groups the first listing requests, and how many any listing requests at most. */
 const FIRST_LISTED = 64
 const MAX_LISTED = 1_024
-/** Groups whose rows are loaded ahead of a walk at most: it may end before it reaches them. */
+/** At most this many groups are loaded ahead of a walk, because it may end before it reaches them. */
 const MAX_LOADED_AHEAD = 64
 
 const COLUMNS = `feed_id AS feed, span, instrument, version, blocks,
     CASE WHEN waiting THEN (
       SELECT json_agg(json_build_array(t.ts, t.seq) ORDER BY t.ts, t.seq)::text FROM book_tail t
         WHERE t.feed_id = g.feed_id AND t.span = g.span AND t.instrument = g.instrument) END AS keys`
-/** All groups of the last span, too: a span is listed whole or not at all. */
+/** WITH TIES adds the other groups of the last span, so that a span is listed whole or not at all. */
 const listOf = (order: Order, ofInstrument: boolean): Statement =>
   statement(
     `groups_${order}${ofInstrument ? '_i' : ''}`,
@@ -51,7 +59,7 @@ const LISTS = {
   asc: { feed: listOf('asc', false), instrument: listOf('asc', true) },
   desc: { feed: listOf('desc', false), instrument: listOf('desc', true) },
 }
-/** Groups as the parameters that `groupKeys` gives, and how a table is joined to them. */
+/** The groups in the parameters from `groupKeys`, and the condition that joins a table to them. */
 export const KEYS = `unnest($1::bigint[], $2::bigint[], ${lines('$3')}) AS k (feed_id, span, instrument)`
 export const ON_KEY = (table: string) =>
   `${table}.feed_id = k.feed_id AND ${table}.span = k.span AND ${table}.instrument = coalesce(k.instrument, '')`
@@ -60,7 +68,7 @@ export const READ_BLOCKS = statement(
   `SELECT b.feed_id AS feed, b.span, b.instrument, b.data FROM ${KEYS} JOIN book_blocks b ON ${ON_KEY('b')}
     WHERE b.span BETWEEN $4::bigint AND $5::bigint ORDER BY b.part`,
 )
-/** Rows of tails by their whole keys. */
+/** Tail rows by their full keys. */
 export const TAIL_ROWS = statement(
   'tail_rows',
   `SELECT t.feed_id AS feed, t.span, t.instrument, t.ts, t.seq, t.recorded_at, t.text, t.sides
@@ -77,7 +85,7 @@ export interface GroupKey {
 
 export const nameOfGroup = ({ feed, span, instrument }: GroupKey) => `${feed}/${span}/${instrument}`
 
-/** The parameters of statements over groups. */
+/** The parameters that `KEYS` reads. */
 export function groupKeys(groups: readonly GroupKey[]): string[] {
   return [
     arrayOf(groups.map(({ feed }) => feed)),
@@ -101,7 +109,7 @@ export function blockCache(maxBytes: number): BlockCache {
   return new Lru({ maxEntries: 10_000, maxWeight: maxBytes, weigh: ({ block }) => block.bytes })
 }
 
-/** The walk cannot go on before more is loaded. */
+/** Thrown when a walk cannot continue before more is loaded. */
 class MissingGroups extends Error {}
 
 interface ListRequest {
@@ -143,14 +151,14 @@ export class LoadedGroups implements GroupReader {
     for (const { feed, instrument } of arms) this.#list({ feed, instrument, order, span: startSpan })
   }
 
-  /** Loads what a walk begins with. */
+  /** Loads the listings that a walk begins with. */
   async begin(tx: Queries): Promise<void> {
     if (this.#needsMore()) await this.#load(tx)
   }
 
   /**
-   * Runs `walk` and then `read` until neither needs more. `walk` stops at the first thing that is missing; `read`, which
-   * looks for single rows, goes on, so that all that it needs is loaded together.
+   * Runs `walk` and then `read` until neither needs more. `walk` stops at the first missing group; `read`, which looks
+   * up single rows, goes on, so that everything it needs is loaded together.
    */
   async run<W, R>(tx: Queries, walk: () => RestingWork<W>, read: (found: W) => RestingWork<R>): Promise<R> {
     for (;;) {
@@ -177,7 +185,7 @@ export class LoadedGroups implements GroupReader {
       if (listing === undefined || !listing.contains(from)) continue
       const found = listing.nearest(instrument, order, from)
       if (found !== undefined) return found
-      from = order === 'asc' ? listing.high + 1 : listing.low - 1
+      from = listing.beyond(from, order)
       if (!Number.isFinite(from)) return undefined
     }
     this.#list({ feed, instrument, order, span: from })
@@ -212,12 +220,13 @@ export class LoadedGroups implements GroupReader {
 
   instruments(feed: number, fromSpan: number, toSpan: number): string[] {
     const listing = this.#listings.get(listingName(feed))
-    if (listing?.contains(fromSpan) && listing.contains(toSpan)) return listing.instruments(fromSpan, toSpan)
-    if (listing?.contains(fromSpan))
-      this.#list({ feed, instrument: undefined, order: 'asc', span: listing.high + 1 })
-    else if (listing?.contains(toSpan))
-      this.#list({ feed, instrument: undefined, order: 'desc', span: listing.low - 1 })
-    else this.#list({ feed, instrument: undefined, order: 'asc', span: fromSpan })
+    if (listing?.contains(fromSpan)) {
+      const beyond = listing.beyond(fromSpan, 'asc')
+      if (toSpan < beyond) return listing.instruments(fromSpan, toSpan)
+      this.#list({ feed, instrument: undefined, order: 'asc', span: beyond })
+    } else if (listing?.contains(toSpan)) {
+      this.#list({ feed, instrument: undefined, order: 'desc', span: listing.beyond(toSpan, 'desc') })
+    } else this.#list({ feed, instrument: undefined, order: 'asc', span: fromSpan })
     throw new MissingGroups()
   }
 
@@ -263,14 +272,15 @@ export class LoadedGroups implements GroupReader {
     return this.#lists.size > 0 || this.#wanted.size > 0 || this.#wantedRows.size > 0
   }
 
+  /** Keeps only the first request per listing: later ones were made without its answer and mostly lie far beyond it. */
   #list(request: ListRequest): void {
-    this.#lists.set(
-      `${listingName(request.feed, request.instrument)}/${request.order}/${request.span}`,
-      request,
-    )
+    const name = listingName(request.feed, request.instrument)
+    if (this.#listings.get(name)?.contains(request.span))
+      throw new Error(`span ${request.span} of ${name} is listed and was asked for again`)
+    if (!this.#lists.has(name)) this.#lists.set(name, request)
   }
 
-  /** The groups of a span, and of more spans behind it with every time that a walk asks. */
+  /** Requests the groups of a span and of the spans after it, twice as many spans each time. */
   #wantAhead(span: number): void {
     const ahead = this.#arms
       .flatMap(({ feed, instrument }) => {
@@ -311,7 +321,7 @@ export class LoadedGroups implements GroupReader {
   }
 
   async #loadList(tx: Queries, { feed, instrument, order, span }: ListRequest): Promise<void> {
-    // A walk goes on; whoever looks for a single row wants the nearest.
+    // A walk continues from here; a lookup of a single row needs only the nearest group.
     const limit = this.#isWalking ? this.#listed : 1
     const groups =
       instrument === undefined
@@ -364,7 +374,7 @@ export class LoadedGroups implements GroupReader {
       const name = nameOfGroup(row)
       const own = this.#tailRows.get(name) ?? new Map<string, BookRow>()
       this.#tailRows.set(name, own.set(`${row.ts}/${row.seq}`, tailRowOf({ ...row })))
-      // What was derived from the view while rows were missing must not be used again.
+      // Anything derived from the view while rows were missing must not be reused.
       this.#views.delete(name)
     }
   }
@@ -375,40 +385,43 @@ const listingName = (feed: number, instrument?: string) =>
 
 const NO_ROW: BookRow = { ts: 0, seq: 0, recordedAt: 0, text: '{}', sides: [] }
 
-/** In place of a group that is not loaded: its one row ends the search, whose result is not used. */
+/** Stands in for a group that is not loaded. Its single row ends the search, whose result is discarded. */
 function standIn({ feed, instrument }: Group): GroupView {
   const rows: GroupView['rows'] = (indexes) => indexes.map(() => NO_ROW)
   return { feed, instrument, ts: [0], seq: [0], load: () => undefined, rows }
 }
 
-/** What is known of the groups of a feed, or of one instrument: all that are in its interval of spans. */
+/** The known groups of a feed or of one instrument; complete within each listed interval of spans. */
 class Listing {
-  low = Number.NaN
-  high = Number.NaN
+  /** Sorted; no two intervals touch. */
+  #intervals: { low: number; high: number }[] = []
   #spans: number[] = []
   readonly #groups = new Map<number, readonly Group[]>()
 
   contains(span: number): boolean {
-    return this.low <= span && span <= this.high
+    return this.#around(span) !== undefined
   }
 
-  /** Groups from a span on, in an order; `isAll` if there are no others behind them. */
+  /** The first span past the interval around `span`, in the given order. */
+  beyond(span: number, order: Order): number {
+    const { low, high } = this.#around(span) ?? { low: span, high: span }
+    return order === 'asc' ? high + 1 : low - 1
+  }
+
+  /** Adds groups listed from `span` on in the given order; `isAll` if no others follow them. */
   add(groups: readonly Group[], order: Order, span: number, isAll: boolean): void {
     const end = isAll
       ? order === 'asc'
         ? Number.POSITIVE_INFINITY
         : Number.NEGATIVE_INFINITY
       : (groups.at(-1)?.span ?? span)
-    const [low, high] = order === 'asc' ? [span, end] : [end, span]
-    const touches = low <= this.high + 1 && this.low - 1 <= high
-    if (!touches) {
-      this.#groups.clear()
-      this.low = low
-      this.high = high
-    } else {
-      this.low = Math.min(this.low, low)
-      this.high = Math.max(this.high, high)
+    let [low, high] = order === 'asc' ? [span, end] : [end, span]
+    const apart: { low: number; high: number }[] = []
+    for (const each of this.#intervals) {
+      if (each.high + 1 < low || high + 1 < each.low) apart.push(each)
+      else [low, high] = [Math.min(low, each.low), Math.max(high, each.high)]
     }
+    this.#intervals = [...apart, { low, high }].sort((a, b) => a.low - b.low)
     for (const [each, own] of Map.groupBy(groups, (group) => group.span)) this.#groups.set(each, own)
     this.#spans = [...this.#groups.keys()].sort((a, b) => a - b)
   }
@@ -417,12 +430,18 @@ class Listing {
     return this.#groups.get(span) ?? []
   }
 
+  /** Searches only the interval around `span`, because groups between two intervals are unknown. */
   nearest(instrument: string | undefined, order: Order, span: number): number | undefined {
+    const { low, high } = this.#around(span) ?? { low: span, high: span }
     const has = (each: number) =>
       instrument === undefined || this.inSpan(each).some((group) => group.instrument === instrument)
-    return order === 'asc'
-      ? this.#spans.find((each) => each >= span && has(each))
-      : this.#spans.findLast((each) => each <= span && has(each))
+    const step = order === 'asc' ? 1 : -1
+    // A walk over thousands of spans asks once for each, so the search must not start at the first span every time.
+    for (let at = lowerBound(this.#spans, order === 'asc' ? span : span + 1) - (1 - step) / 2; ; at += step) {
+      const each = this.#spans[at]
+      if (each === undefined || each < low || each > high) return undefined
+      if (has(each)) return each
+    }
   }
 
   instruments(from: number, to: number): string[] {
@@ -430,12 +449,16 @@ class Listing {
     return [...new Set(spans.flatMap((span) => this.inSpan(span).map(({ instrument }) => instrument)))]
   }
 
-  /** The groups of that many spans. */
+  /** The groups of the first `spans` spans from `span` on. */
   from(span: number, order: Order, spans: number): Group[] {
     const ordered = order === 'asc' ? this.#spans : this.#spans.toReversed()
     return ordered
       .filter((each) => (order === 'asc' ? each >= span : each <= span))
       .slice(0, spans)
       .flatMap((each) => this.inSpan(each))
+  }
+
+  #around(span: number): { low: number; high: number } | undefined {
+    return this.#intervals.find(({ low, high }) => low <= span && span <= high)
   }
 }

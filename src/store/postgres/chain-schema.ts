@@ -3,12 +3,12 @@ import { CONFIRMED, DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { Migration } from '../migration.ts'
 
 /**
- * The chain index and the event log of an environment. Everything that is counted is in the one row of `chain_state`,
- * which each write locks first: numbers are given in the order of the commits and without gaps, which a sequence
- * would not do.
+ * The chain index and the event log of an environment. Everything that is counted is in the single row of
+ * `chain_state`, which every write locks first, so that numbers follow the order of commits without gaps. A sequence
+ * guarantees neither.
  *
- * `transactions` and `address_rows` can be distributed by `tx_id` and `address`; everything else stays on one server.
- * A transaction's number (`place`) is given when it is first seen. Rows of an address are in the order of its history.
+ * `transactions` and `address_rows` can be distributed by `tx_id` and `address`; everything else stays on one server. A
+ * transaction gets its number (`place`) when it is first seen. Rows of an address are in the order of its history.
  */
 export const CHAIN_MIGRATIONS: readonly Migration[] = [
   {
@@ -17,18 +17,18 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
     sql: `
       CREATE TABLE chain_state (
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-        -- The log's own random name, for ever.
+        -- The random name of the log, which never changes.
         log_name text NOT NULL,
         newest_seq bigint NOT NULL,
         -- NULL while the log is empty.
         oldest_seq bigint,
         bytes bigint NOT NULL,
         newest_place bigint NOT NULL,
-        -- The last write: one whose answer was lost is recognised by it and not done twice.
+        -- The last write, so that a write whose answer was lost is recognised and not repeated.
         last_write uuid,
         -- Server and timeline of the last write.
         server text,
-        -- Blocks below are of a chain that was followed before a gap.
+        -- Blocks with smaller ids belong to a chain that was followed before a gap.
         chain_from bigint NOT NULL,
         coverage_from bigint,
         indexed_from bigint,
@@ -36,7 +36,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       ) WITH (fillfactor = 10);
       INSERT INTO chain_state (log_name, newest_seq, bytes, newest_place, chain_from)
         VALUES (left(gen_random_uuid()::text, 8), 0, 0, 0, 1);
-      -- Plans should know that it is one row.
+      -- Tells the planner that it has one row.
       ANALYZE chain_state;
 
       CREATE TABLE events (
@@ -45,7 +45,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         created_at bigint NOT NULL,
         -- Joined by spaces.
         addresses text NOT NULL,
-        -- Characters of the whole text; its beginning follows from the number.
+        -- The number of characters of the whole text; its beginning is derived from the sequence number.
         size int NOT NULL,
         tail text NOT NULL
       );
@@ -84,7 +84,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX transactions_pending ON transactions (place) WHERE status = 0;
       CREATE INDEX transactions_dropped ON transactions (changed_at) WHERE status = 2;
       CREATE INDEX transactions_by_age ON transactions (first_seen);
-      -- Rises with the chain, unlike hashes: an index on those would be written at random places.
+      -- The score grows with the chain. An index on hashes would be written at random positions.
       CREATE INDEX transactions_by_acceptance ON transactions (accepting_blue_score);
       CREATE TABLE address_rows (
         address text COLLATE "C" NOT NULL,
@@ -98,7 +98,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         event_seq bigint,
         PRIMARY KEY (address, place)
       );
-      -- Negative, so that no plan takes it for the order of an address's rows.
+      -- Negative, so that the planner does not use it for the order of an address's rows.
       CREATE INDEX address_rows_by_transaction ON address_rows ((-place));
 
       CREATE TABLE seen_blocks (hash bytea PRIMARY KEY, seen_at bigint NOT NULL);
@@ -127,7 +127,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
     version: 3,
     name: 'where all blocks were seen',
     sql: `
-      -- Below this block of the chain all blocks of the DAG were seen.
+      -- All blocks of the DAG below this block of the chain have been seen.
       ALTER TABLE chain_state ADD COLUMN seen_to bytea, ADD COLUMN seen_to_score bigint;
     `,
   },
@@ -176,7 +176,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX token_entries_listed ON token_entries (token) WHERE kind = 'token';
       CREATE INDEX token_entries_held ON token_entries (token, place, key) WHERE kind = 'holder';
-      -- What an entry was before; NULL where there was none.
+      -- The previous value of an entry; NULL if there was none.
       CREATE TABLE token_undo (
         rank bigint NOT NULL,
         n int NOT NULL,

@@ -1,4 +1,4 @@
-/** Writes of transactions and of the rows of their addresses: each list is one statement. */
+/** Writes transactions and the rows of their addresses, each list in one statement. */
 
 import { acceptedRank, DROPPED_RANK, PENDING_TIME } from '../chain/history-place.ts'
 import { CONFIRMED, DIRECTIONS, DROPPED, PENDING } from '../chain/row-codes.ts'
@@ -37,6 +37,7 @@ const ENTER = statement(
     SELECT n.tx_id, n.place, ${PENDING}, $1::bigint, $1::bigint, true, false, n.fee, n.parsed
       FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::text[]) AS n (tx_id, place, fee, parsed)
     ON CONFLICT (tx_id) DO UPDATE SET mempool_event = true, changed_at = excluded.changed_at, replaced_by = NULL,
+      fee = coalesce(t.fee, excluded.fee),
       status = CASE t.status WHEN ${DROPPED} THEN ${PENDING} ELSE t.status END
     RETURNING encode(tx_id, 'hex') AS "txId", place, status = ${PENDING} AS "isPending"`,
 )
@@ -61,6 +62,16 @@ const PUT_ROWS = statement(
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::smallint[], $5::bigint[], $6::bigint[],
       $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])`,
 )
+const WITH_ROWS = statement(
+  'chain_with_rows',
+  `SELECT n.place FROM unnest($1::bigint[]) AS n (place)
+    WHERE EXISTS (SELECT FROM address_rows r WHERE -r.place = -n.place)`,
+)
+const PUT_TEXTS = statement(
+  'chain_put_texts',
+  `UPDATE transactions t SET parsed = n.parsed FROM unnest($1::bytea[], $2::text[]) AS n (tx_id, parsed)
+    WHERE t.tx_id = n.tx_id`,
+)
 const REMOVE_ROWS = statement(
   'chain_remove_rows',
   'DELETE FROM address_rows WHERE -place = ANY($1::bigint[])',
@@ -72,22 +83,22 @@ const MOVE_ROWS = statement(
     WHERE -r.place = n.negative_place`,
 )
 
-/** The numbers that a write has been given. */
+/** The numbers assigned to a write. */
 export interface WriteNumbers {
   readonly atMs: number
   readonly firstSeq: number
-  /** Of its first transaction. */
+  /** The number of its first transaction. */
   readonly firstPlace: number
 }
 
 export interface Accepted {
   readonly transaction: AcceptedTransaction
   readonly by: ChainBlock
-  /** Its place among those that the block accepted. */
+  /** Its index among the transactions that the block accepted. */
   readonly index: number
 }
 
-/** A known transaction keeps its number, also in the rows of addresses that are new to it. */
+/** A known transaction keeps its number, including in rows of addresses that are new to it. */
 interface TransactionPlace {
   readonly txId: string
   readonly place: number
@@ -114,7 +125,7 @@ export async function confirm(
     rows.map(({ by }) => by.daaScore),
     rows.map(({ transaction }) => transaction.parsed),
   ])
-  // All inputs are resolved now: these rows are the complete ones.
+  // All inputs are resolved now, so these rows replace the incomplete ones.
   const known = places.filter(({ place }) => place < firstPlace)
   if (known.length > 0) await queries.run(REMOVE_ROWS, [known.map(({ place }) => -place)])
   const ranked = rows.map(({ transaction, by, index }) => ({
@@ -133,7 +144,7 @@ async function confirmCovenants(
   const applied = ranked.flatMap(({ transaction: { txId, covenants = [] }, at: { timeMs, rank } }) =>
     covenants.length > 0 ? [{ txId, timeMs, rank, changes: covenants }] : [],
   )
-  // One that was accepted before a gap: its block left unseen.
+  // These transactions were accepted before a gap, during which their block left the chain unseen.
   const again = applied.flatMap(({ txId }) => (known.has(txId) ? [bytea(txId)] : []))
   await undoCovenants(queries, again)
   await applyCovenants(queries, applied)
@@ -155,16 +166,35 @@ export async function enter(
     rows.map(({ parsed }) => parsed),
   ])
   const placeOf = new Map(places.map(({ txId, place }) => [txId, place]))
-  const fresh = rows.flatMap((transaction) => {
-    const rank = placeOf.get(transaction.txId) ?? 0
-    return rank >= firstPlace ? [{ transaction, at: { timeMs: PENDING_TIME, rank } }] : []
-  })
-  await putRows(queries, fresh, { places, firstSeq })
   const again = places.filter(({ place, isPending }) => place < firstPlace && isPending)
   await moveRows(queries, again.map(pendingPlace))
+  const bare = await withoutRows(queries, again, rows)
+  const fresh = rows.flatMap((transaction) => {
+    const rank = placeOf.get(transaction.txId) ?? 0
+    const isFresh = rank >= firstPlace || bare.has(transaction.txId)
+    return isFresh ? [{ transaction, at: { timeMs: PENDING_TIME, rank } }] : []
+  })
+  await putRows(queries, fresh, { places, firstSeq })
 }
 
-/** What these blocks accepted is pending again. */
+/** Returns the known transactions that have no rows yet and get them now, after storing their texts. */
+async function withoutRows(
+  queries: Queries,
+  known: readonly TransactionPlace[],
+  entered: readonly TransactionRecord[],
+): Promise<ReadonlySet<string>> {
+  const withEffects = new Map(entered.flatMap((one) => (one.effects.length > 0 ? [[one.txId, one]] : [])))
+  const asked = known.filter(({ txId }) => withEffects.has(txId))
+  if (asked.length === 0) return new Set()
+  const found = await queries.rows<{ place: number }>(WITH_ROWS, [asked.map(({ place }) => place)])
+  const placed = new Set(found.map(({ place }) => place))
+  const bare = asked.flatMap(({ txId, place }) => (placed.has(place) ? [] : [txId]))
+  if (bare.length > 0)
+    await queries.run(PUT_TEXTS, [bare.map(bytea), bare.map((txId) => withEffects.get(txId)?.parsed)])
+  return new Set(bare)
+}
+
+/** Makes the transactions that these blocks accepted pending again. */
 export async function unconfirm(
   queries: Queries,
   blocks: readonly Pick<ChainBlock, 'hash' | 'blueScore'>[],
@@ -202,7 +232,7 @@ function pendingPlace({ place }: { place: number }): MovedRows {
   return { place, timeMs: PENDING_TIME, rank: place }
 }
 
-/** The rows of the transaction with this number, and where they belong now. */
+/** The rows of the transaction with this number, and their new place in the history. */
 interface MovedRows extends HistoryPlace {
   readonly place: number
 }
@@ -241,7 +271,9 @@ async function putRows(
   ])
 }
 
-/** One statement changes a row once: of several items with a key the last counts, at the place of the first. */
+/**
+ * A statement can change a row only once, so the last of several items with one key counts, at the first's position.
+ */
 function onceEach<T>(items: readonly T[], keyOf: (item: T) => string): { item: T; at: number }[] {
   const found = new Map<string, { item: T; at: number }>()
   for (const [at, item] of items.entries()) {

@@ -1,5 +1,6 @@
-/** Looks at a PostgreSQL store as its operator would: server, versions, partitions, replication, settings, users. */
+/** Checks a PostgreSQL store as its operator would: hosts, versions, partitions, replication, settings, use, clock. */
 import type { Client } from 'pg'
+import { SOURCES } from '../../core/source.ts'
 import type { Finding } from '../maintain.ts'
 import { type PostgresAddress, shownAddress } from './address.ts'
 import { connect, hostStates, storeError } from './connection.ts'
@@ -9,10 +10,16 @@ import { isPartlyCopied, type Label, versionOf } from './migrate.ts'
 import { partitionsAhead } from './partitions.ts'
 
 const MIN_SERVER = 15
-/** What one process that does everything opens at most, in pools: API, recorder and indexer, with their schemas. */
-const POOLS_OF_A_PROCESS = 4
+/** A pool is the connections of one thread to one schema. A process that records no venues opens this many. */
+const MIN_POOLS = 4
+/**
+ * The most pools that one process that does everything can open: the API with three schemas, an indexer for each
+ * environment, and a recorder for each venue and for the sandbox, with the schema of its environment and the shared
+ * one.
+ */
+const MAX_POOLS = 3 + 2 + 2 * (SOURCES.length + 1)
 const MAX_CLOCK_OFFSET_MS = 2_000
-/** A standby this far behind is not one that could take over soon. */
+/** A standby that is further behind could not take over soon. */
 const MAX_LAG_BYTES = 256 * 1024 * 1024
 
 type Check = (client: Client, address: PostgresAddress) => Promise<Finding[]>
@@ -93,7 +100,7 @@ const checkTables: Check = async (client, address) => {
     const states = await Promise.all(own.map((label) => tableState(client, label)))
     const wrong = states.filter(({ state }) => state === 'problem')
     const versions = states.map(({ finding }) => finding).join(', ')
-    // An environment that no process serves has none.
+    // An environment that no process serves has no tables.
     if (schema !== address.schema && states.every(({ finding }) => finding.endsWith(NOT_CREATED)))
       findings.push(note(schema, 'no tables yet: the first process that needs them creates them'))
     else findings.push(wrong.length === 0 ? ok(schema, versions) : problem(schema, versions))
@@ -189,7 +196,7 @@ const checkReplication: Check = async (client) => {
   return findings
 }
 
-/** A setting, the values that are good, and what another one means. */
+/** A setting, its good values, and the state and meaning of any other value. */
 const SETTINGS: readonly (readonly [string, readonly string[], Finding['state'], string])[] = [
   ['fsync', ['on'], 'problem', 'a crash of the machine can destroy the database'],
   ['full_page_writes', ['on'], 'problem', 'a crash of the machine can destroy the database'],
@@ -220,12 +227,15 @@ const checkSettings: Check = async (client, address) => {
       d.datcollversion IS DISTINCT FROM pg_database_collation_actual_version(d.oid) AS stale
       FROM pg_database d WHERE d.datname = current_database()`,
   )
-  const needed = POOLS_OF_A_PROCESS * address.poolSize
-  const connections = `${max} (${reserved} reserved), ${rows[0]?.used} in use; one process may open ${needed}`
+  const [least, most] = [MIN_POOLS * address.poolSize, MAX_POOLS * address.poolSize]
+  const connections = `${max} (${reserved} reserved), ${rows[0]?.used} in use; one process that does everything may open ${most}`
+  const advice = `${connections}: raise it, or lower pool_size in the address`
   findings.push(
-    max - reserved < needed
-      ? problem('max_connections', `${connections}: raise it, or lower pool_size in the address`)
-      : ok('max_connections', connections),
+    max - reserved < least
+      ? problem('max_connections', advice)
+      : max - reserved < most
+        ? note('max_connections', advice)
+        : ok('max_connections', connections),
     rows[0]?.stale === true
       ? note(
           'collation',
@@ -251,7 +261,7 @@ const checkUse: Check = async (client, { schema }) => {
     : rows.map(({ part, holder }) => ok('in use', `${part} is led by ${holder}`))
 }
 
-/** Rows carry the times of processes, leases those of the server. */
+/** Rows carry the times of processes and leases those of the server, so the clocks must agree. */
 const checkClock: Check = async (client) => {
   const askedMs = Date.now()
   const { rows } = await client.query<{ now: string }>(

@@ -1,12 +1,12 @@
 import type { Migration } from '../migration.ts'
 
-/** In the shared schema: what processes tell each other. */
+/** Tables in the shared schema through which processes share state. */
 export const COORDINATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     name: 'shared counts, attempts, secrets, heartbeats',
     sql: `
-      -- Empty after a crash and on a promoted standby: every process writes its counts again.
+      -- Empty after a crash and on a promoted standby; every process then writes its counts again.
       CREATE UNLOGGED TABLE shared_counts (
         name text COLLATE "C" NOT NULL,
         window_start bigint NOT NULL,

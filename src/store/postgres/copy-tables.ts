@@ -1,4 +1,4 @@
-/** How the tables of this engine look in the form in which a store is copied: what is not said here is the same. */
+/** How this engine's tables map to the form in which a store is copied; whatever is not listed here is the same. */
 import type { Client } from 'pg'
 import { DATASETS } from '../../core/feed.ts'
 import { type Area, type CopiedTable, isBig } from '../copy/copied-table.ts'
@@ -6,36 +6,36 @@ import { MARKS_TABLE } from '../copy/copy-side.ts'
 import { seriesTable } from './partitions.ts'
 import { servedNumber } from './series-feeds.ts'
 
-/** Only here: made anew from what is copied, or of no use in another store. */
+/** Tables that are not copied, because they are derived from copied rows or useless in another store. */
 const NOT_COPIED: Record<string, string> = {
-  schema_versions: 'of this engine',
-  leases: 'of processes on this store',
+  schema_versions: 'belongs to this engine',
+  leases: 'belongs to the processes that use this store',
   commits: 'always empty',
-  last_writes: 'of processes on this store',
-  shared_counts: 'of processes on this store',
-  count_holders: 'of processes on this store',
-  heartbeats: 'of processes on this store',
-  shared_secrets: 'encrypted under a secret of the operator: copied apart',
-  account_changes: 'tells other processes of what they have in memory',
-  subscriptions_version: 'tells other processes of what they have in memory',
-  event_addresses: 'made from the events',
-  [MARKS_TABLE]: 'of the copy itself',
+  last_writes: 'belongs to the processes that use this store',
+  shared_counts: 'belongs to the processes that use this store',
+  count_holders: 'belongs to the processes that use this store',
+  heartbeats: 'belongs to the processes that use this store',
+  shared_secrets: 'copied separately, because it is encrypted with a secret of the operator',
+  account_changes: 'only invalidates what other processes have in memory',
+  subscriptions_version: 'only invalidates what other processes have in memory',
+  event_addresses: 'derived from the events',
+  [MARKS_TABLE]: 'belongs to the copy itself',
 }
 
 interface TableRule {
   /** Columns that only this engine has. */
   readonly own?: readonly string[]
-  /** What is written into some of them. */
+  /** The values that a copy writes to some of them. */
   readonly written?: Readonly<Record<string, string>>
-  /** Where the rows are read from, as `t`. */
+  /** The source of the rows, with the alias `t`. */
   readonly from?: string
-  /** How columns of a store that is copied from are read, where it differs from what is stored. */
+  /** How columns are read when copying from this engine, where that differs from what is stored. */
   readonly served?: Readonly<Record<string, string>>
   readonly key?: readonly string[]
 }
 
 const SERVER_NOW = `(SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)`
-/** As after any failover: readers may know numbers that the server that took over has not seen. */
+/** Skipped as after any failover, because readers may know numbers that the server that took over has not seen. */
 const SKIPPED_AFTER_FAILOVER = 1_000_000
 
 export const SERIES_ROWS = 'series_rows'
@@ -50,7 +50,7 @@ const RULES: Record<string, TableRule> = {
   book_groups: {
     own: ['waiting'],
     written: { waiting: 'tail_rows > 0' },
-    // What is stored counts a row again that was corrected in the tail.
+    // The stored count counts a row again for each correction in the tail.
     served: {
       tail_rows: `(SELECT count(*)::int FROM book_tail b
         WHERE b.feed_id = t.feed_id AND b.span = t.span AND b.instrument = t.instrument)`,
@@ -79,7 +79,7 @@ const RULES: Record<string, TableRule> = {
   job_history: { key: ['subscription_id', 'number'] },
 }
 
-/** The newest numbers that tables have given, whose rows may be gone. */
+/** The newest numbers that tables have assigned; their rows may have been deleted. */
 const NUMBERS: Partial<Record<Area['label'], { table: string; column: string }>> = {
   accounts: { table: 'audit', column: 'seq' },
   jobs: { table: 'jobs', column: 'number' },
@@ -90,10 +90,10 @@ type Kind = 'number' | 'big' | 'boolean' | 'text' | 'bytes'
 export interface StoredTable extends CopiedTable {
   readonly schema: string
   readonly kinds: ReadonlyMap<string, Kind>
-  /** The casts of its own columns. */
+  /** The SQL types of the columns. */
   readonly types: ReadonlyMap<string, string>
   readonly rule: TableRule
-  /** Of `numbers`: the column whose values they are. */
+  /** Only in the table `numbers`: the column whose newest number it holds. */
   readonly numbered?: { readonly table: string; readonly column: string }
 }
 
@@ -101,11 +101,11 @@ interface ColumnRow {
   readonly table: string
   readonly column: string
   readonly type: string
-  /** The place of the column in the primary key, from 1. */
+  /** The position of the column in the primary key. */
   readonly keyed: number | null
 }
 
-/** From the schema as it is stored, with the tables in the order in which they were created. */
+/** Reads the tables from the stored schema, in the order in which they were created. */
 export async function storedTables(
   client: Client,
   schema: string,
@@ -127,7 +127,7 @@ export async function storedTables(
     if (NOT_COPIED[name] !== undefined) continue
     const columns = found.get(name) ?? []
     found.set(name, columns)
-    // All series have the same columns.
+    // All series tables have the same columns.
     if (!columns.some(({ column }) => column === row.column)) columns.push(row)
   }
   const tables = [...found].flatMap(([name, columns]): StoredTable[] => {

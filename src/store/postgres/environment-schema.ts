@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** One table per dataset. A released migration is never edited: a new dataset gets its table in a new one. */
+/** One table per dataset. A released migration is never edited, so a new dataset gets its table in a new migration. */
 const SERIES = [
   'candles',
   'trades',
@@ -12,7 +12,7 @@ const SERIES = [
   'ticker',
 ] as const
 
-/** Rows are clustered in time by their partition; a page is one range of the primary key. */
+/** Partitions cluster the rows by time; a page is one range of the primary key. */
 const seriesTable = (dataset: string) => `
       CREATE TABLE series_${dataset} (
         feed_id bigint NOT NULL,
@@ -21,7 +21,7 @@ const seriesTable = (dataset: string) => `
         recorded_at bigint NOT NULL,
         usd double precision,
         revision int NOT NULL,
-        writes int NOT NULL,           -- how often it was written in place: 1 is a new row
+        writes int NOT NULL,           -- how often the row was written; 1 if it is new
         closed boolean NOT NULL,
         instrument text COLLATE "C" NOT NULL,
         side text COLLATE "C",
@@ -31,7 +31,7 @@ const seriesTable = (dataset: string) => `
       CREATE INDEX ON series_${dataset} (feed_id, instrument, ts, seq) WHERE instrument <> '';`
 
 /**
- * One schema per environment. The big tables have feed_id in their primary key, by which they can be distributed over
+ * One schema per environment. The primary keys of the big tables contain feed_id, by which they can be distributed over
  * several servers; feeds, which is small and locked by every write, stays on one.
  */
 export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
@@ -56,7 +56,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         open_from bigint,              -- the newest span, while it is an observation that grows
         open_to bigint,
         UNIQUE (dataset, source, symbol, interval)
-      ) WITH (fillfactor = 50);        -- every write updates some: room beside the row keeps its index as it is
+      ) WITH (fillfactor = 50);        -- every write updates some; free space on the page spares the index
 ${SERIES.map(seriesTable).join('\n')}
 
       CREATE TABLE series_revisions (
@@ -72,14 +72,14 @@ ${SERIES.map(seriesTable).join('\n')}
         PRIMARY KEY (feed_id, ts, instrument, seq, revision)
       );
 
-      -- one instrument over ten minutes: its rows lie in compressed blocks, the newest in a tail
+      -- ten minutes of one instrument: the newest rows are in a tail, the others in compressed blocks
       CREATE TABLE book_groups (
         feed_id bigint NOT NULL,
         span bigint NOT NULL,
         instrument text COLLATE "C" NOT NULL,
-        version bigint NOT NULL,       -- another number whenever the blocks are others
+        version bigint NOT NULL,       -- changes whenever the blocks change
         blocks int NOT NULL,
-        rows bigint NOT NULL,          -- in the blocks, with the time of the first and the last
+        rows bigint NOT NULL,          -- rows in the blocks; below, the first and the last time
         first_ts bigint NOT NULL,
         last_ts bigint NOT NULL,
         waiting boolean NOT NULL,      -- while it has a tail
@@ -98,7 +98,7 @@ ${SERIES.map(seriesTable).join('\n')}
         data bytea NOT NULL,
         PRIMARY KEY (feed_id, span, instrument, part)
       ) PARTITION BY RANGE (span);
-      ALTER TABLE book_blocks ALTER COLUMN data SET STORAGE EXTERNAL; -- it is compressed already
+      ALTER TABLE book_blocks ALTER COLUMN data SET STORAGE EXTERNAL; -- the data is already compressed
       CREATE TABLE book_tail (
         feed_id bigint NOT NULL,
         span bigint NOT NULL,
@@ -124,7 +124,7 @@ ${SERIES.map(seriesTable).join('\n')}
         source_rank int NOT NULL,
         market_id text COLLATE "C" NOT NULL,
         symbol text COLLATE "C" NOT NULL,
-        market_type text COLLATE "C" NOT NULL, -- '' where there is none
+        market_type text COLLATE "C" NOT NULL, -- '' if there is none
         resolved boolean NOT NULL,
         start_ms bigint,
         end_ms bigint NOT NULL,        -- the largest safe integer for a perpetual
@@ -143,7 +143,7 @@ ${SERIES.map(seriesTable).join('\n')}
       );
       CREATE INDEX ON market_identifiers (source_rank, market_id);
 
-      -- Attached, not created in place: that would lock the whole table against readers.
+      -- Created separately and then attached, because creating it in place would block readers of the whole table.
       CREATE FUNCTION add_partition(parent text, part text, low bigint, high bigint) RETURNS boolean
       LANGUAGE plpgsql AS $$
       BEGIN

@@ -19,7 +19,7 @@ import { retention } from './series-retain.ts'
 import { readCoverageByFeed } from './spread-reads.ts'
 
 const HOLD_MS = 1
-/** The share of the memory for caches that unpacked blocks of books may take. */
+/** The share of the cache memory that unpacked blocks of books may take. */
 const BLOCKS_SHARE = 1 / 4
 
 export async function openPostgresEnvironment(
@@ -73,10 +73,11 @@ export async function openPostgresEnvironment(
     markets: marketReader(database),
     ...coveredReads({ database, lookup, reader, inReadSlot }),
     write: writer.write,
-    // The server compresses long values itself, and short rows not at all.
+    // There is nothing to do: the server compresses long values itself, and short rows not at all.
     compact: async () => 0,
-    // Months that are dropped are given back at once; what autovacuum frees is taken by the next rows.
+    // There is nothing to do: dropped months free their space at once, and new rows reuse what autovacuum frees.
     giveBackRoom: async () => 0,
+    probe: lookup.probe,
     async close() {
       isClosed = true
       await writer.end()

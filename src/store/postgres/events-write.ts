@@ -1,4 +1,5 @@
-/** Writes of the event log, inside the transaction of the caller, who has locked `chain_state`. */
+/** Writes the event log. `appendEvents` runs inside the transaction of a caller that has locked `chain_state`. */
+import { isPruned, PruneTime } from '../chain/prune-time.ts'
 import { eventIds } from '../events/event-id.ts'
 import type { NewEvent, Retention } from '../events.ts'
 import { type Database, type Queries, statement } from './database.ts'
@@ -18,11 +19,17 @@ const NUMBER_ABOVE = statement(
 )
 const LOCK = statement(
   'events_lock',
-  'SELECT oldest_seq AS "oldestSeq", bytes, now_ms() - $1::bigint AS "beforeMs" FROM chain_state FOR UPDATE',
+  `SELECT oldest_seq AS "oldestSeq", bytes, now_ms() AS now,
+      (SELECT time_ms FROM chain_blocks ORDER BY id DESC LIMIT 1) AS newest FROM chain_state FOR UPDATE`,
 )
 const OLDEST = statement(
   'events_oldest',
   `SELECT seq, size, created_at AS "createdAtMs" FROM events WHERE seq >= $1::bigint ORDER BY seq LIMIT $2::int`,
+)
+const FIRST_UP_TO = statement(
+  'events_first_up_to',
+  `SELECT seq, created_at AS "createdAtMs" FROM events WHERE seq > $1::bigint AND created_at <= $2::bigint
+    ORDER BY seq LIMIT 1`,
 )
 const DELETE_ADDRESSES = statement(
   'events_delete_addresses',
@@ -38,10 +45,10 @@ const RETAINED = statement(
     oldest_seq = (SELECT seq FROM events WHERE seq > $2::bigint ORDER BY seq LIMIT 1)`,
 )
 
-/** What one step of retention deletes at most: some tens of milliseconds. */
+/** The maximum number of events that one retention step deletes, which takes some tens of milliseconds. */
 const RETAINED_EVENTS = 2_000
 
-/** Numbers the events from `firstSeq` on; the number of characters that they are served with. */
+/** Numbers the events from `firstSeq` on; `size` is the number of characters that they are served with. */
 export function appendEvents(
   queries: Queries,
   events: readonly NewEvent[],
@@ -73,19 +80,54 @@ export function appendEvents(
 }
 
 export function eventWriter(database: Database) {
+  let firstRight: Pick<OldEvent, 'seq' | 'createdAtMs'> | undefined
+
+  /** The first time after this number that is not in the future; remembered because many retention steps need it. */
+  async function rightTimeAfter(queries: Queries, seq: number, time: PruneTime): Promise<number | undefined> {
+    if (firstRight === undefined || firstRight.seq <= seq || time.isFuture(firstRight.createdAtMs)) {
+      const rows = await queries.rows<OldEvent>(FIRST_UP_TO, [seq, time.futureAfterMs])
+      firstRight = rows[0]
+    }
+    return firstRight?.createdAtMs
+  }
+
+  /**
+   * An event dated by a clock that was ahead gets the time of the first correctly dated event after it; otherwise it
+   * would hold up the rest until its own time has come. Undefined if there is no such event yet.
+   */
+  async function rightTimes(
+    queries: Queries,
+    oldest: readonly OldEvent[],
+    time: PruneTime,
+  ): Promise<(number | undefined)[]> {
+    const last = oldest.at(-1)
+    const isLastFuture = last !== undefined && time.isFuture(last.createdAtMs)
+    let rightMs = isLastFuture ? await rightTimeAfter(queries, last.seq, time) : undefined
+    const times: (number | undefined)[] = []
+    for (const { createdAtMs } of oldest.toReversed()) {
+      if (!time.isFuture(createdAtMs)) rightMs = createdAtMs
+      times.push(rightMs)
+    }
+    return times.reverse()
+  }
+
   return {
     async numberAbove(seq: number): Promise<void> {
       await database.run(NUMBER_ABOVE, [seq])
     },
     retain: ({ maxAgeMs, maxBytes }: Retention) =>
       database.write(async (transaction) => {
-        const [log] = await transaction.rows<LockedLog>(LOCK, [maxAgeMs])
+        const [log] = await transaction.rows<LockedLog>(LOCK)
         if (log === undefined || log.oldestSeq === null) return { deleted: 0, more: false }
-        const { oldestSeq, beforeMs } = log
+        const { oldestSeq, now, newest } = log
+        const time = new PruneTime(now, newest)
+        const old = time.olderThan(maxAgeMs)
         const oldest = await transaction.rows<OldEvent>(OLDEST, [oldestSeq, RETAINED_EVENTS])
+        const times = await rightTimes(transaction, oldest, time)
         let left = log.bytes
-        const kept = oldest.findIndex(({ createdAtMs, size }) => {
-          if (createdAtMs >= beforeMs && left <= maxBytes) return true
+        const kept = oldest.findIndex(({ size }, place) => {
+          const atMs = times[place]
+          if (left <= maxBytes && (atMs === undefined || !isPruned(atMs, old))) return true
           left -= size
           return false
         })
@@ -105,7 +147,9 @@ export function eventWriter(database: Database) {
 interface LockedLog {
   readonly oldestSeq: number | null
   readonly bytes: number
-  readonly beforeMs: number
+  readonly now: number
+  /** The time of the newest block. */
+  readonly newest: number | null
 }
 
 interface OldEvent {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** In the schema of an environment. */
+/** Tables in the schema of an environment. */
 export const JOBS_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -25,22 +25,22 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
         last_success_at bigint
       );
       CREATE INDEX subscriptions_by_account ON subscriptions (account_id, created_at, id);
-      -- Locked by whoever creates, changes or deletes a subscription.
+      -- Its row is locked while a subscription is created, changed or deleted.
       CREATE TABLE subscriptions_version (
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
         value bigint NOT NULL
       );
       INSERT INTO subscriptions_version (value) VALUES (0);
 
-      -- How far which event log is planned; no row before the first time.
+      -- The event log and the position up to which deliveries are planned; empty until the first is planned.
       CREATE TABLE job_position (
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
         log_id text NOT NULL,
         seq bigint NOT NULL
       );
 
-      -- The text of an event, once for all jobs that wait for it: a job outlives the event log. Two logs may give one
-      -- number to two events.
+      -- The text of an event, stored once for all its jobs, because jobs may outlive the event log. Two logs may use
+      -- the same number for different events.
       CREATE TABLE job_payloads (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         seq bigint NOT NULL,
@@ -56,7 +56,7 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
         payload bigint NOT NULL,
         created_at bigint NOT NULL,
         due_at bigint NOT NULL,
-        -- Of the worker that has claimed it; 0 while none has.
+        -- The claim of the worker that delivers it; 0 if there is none.
         claim bigint NOT NULL DEFAULT 0,
         failures int NOT NULL DEFAULT 0,
         last_status int,
@@ -97,13 +97,13 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
     version: 2,
     name: 'history by month',
     sql: `
-      -- What there is stays where it is, as the first part: no row is copied.
+      -- Existing rows stay where they are, as the first partition, so that none is copied.
       ALTER TABLE job_history RENAME TO job_history_first;
       ALTER TABLE job_history_first DROP CONSTRAINT job_history_pkey;
       ALTER INDEX job_history_by_time RENAME TO job_history_first_by_time;
       CREATE TABLE job_history (LIKE job_history_first INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
         PARTITION BY RANGE (last_attempt_at);
-      -- A number is given once; the time is in the key because parts are told apart by it.
+      -- Numbers are unique; the time is in the key because it is the partition key.
       ALTER TABLE job_history ADD PRIMARY KEY (subscription_id, number, last_attempt_at);
       CREATE INDEX job_history_by_time ON job_history (last_attempt_at);
       DO $$
@@ -116,10 +116,10 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
           (extract(epoch FROM date_trunc('month', to_timestamp(newest / 1000.0) AT TIME ZONE 'UTC')
             + interval '1 month') * 1000)::bigint);
       END $$;
-      -- Of times for which nobody has made a part: a wrong clock, or a store that nobody kept up.
+      -- Rows of times without a partition, after a wrong clock or without upkeep of the store.
       CREATE TABLE job_history_other PARTITION OF job_history DEFAULT;
 
-      -- False where the time belongs to a part already, or rows of it lie among the others.
+      -- False if a partition already has this time, or if the default partition has rows of it.
       CREATE FUNCTION add_history(part text, low bigint, high bigint) RETURNS boolean LANGUAGE plpgsql AS $$
       BEGIN
         IF to_regclass(quote_ident(part)) IS NOT NULL THEN RETURN false; END IF;
@@ -129,7 +129,7 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       EXCEPTION WHEN check_violation OR invalid_object_definition THEN
         RETURN false;
       END $$;
-      -- Drops the parts of which everything is older.
+      -- Drops the partitions that contain only older rows.
       CREATE FUNCTION drop_history(older_than bigint) RETURNS int LANGUAGE plpgsql AS $$
       DECLARE
         part text;

@@ -3,14 +3,14 @@ import { jobOf, type OutcomeRow, outcomeRow } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { historyMonths } from './jobs-history.ts'
-import { deleteJobs, lockForHealth, noteHealth } from './jobs-subscriptions.ts'
+import { deleteJobs, ignoreHealth, lockForHealth, noteHealth } from './jobs-subscriptions.ts'
 import { storable } from './texts.ts'
 
 /**
- * Claiming and settling jobs. Any number of workers claim at once: each takes jobs that no other one is taking.
+ * Claims and settles jobs. Any number of workers claim at once, and each takes jobs that no other worker is taking.
  *
- * Order of locks, so that nobody waits in a circle: position of the planner, version of the subscriptions, jobs, texts
- * of events, subscriptions; each of them in the order of its key.
+ * To avoid deadlocks, locks are taken in this order: position of the planner, version of the subscriptions, jobs, texts
+ * of events, subscriptions; each of them in key order.
  */
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
@@ -31,7 +31,7 @@ const LOCK = statement(
   'job_lock',
   'SELECT number FROM jobs WHERE number = ANY($1::bigint[]) ORDER BY number FOR UPDATE',
 )
-/** Moves jobs to the history. The texts that they no longer need are returned. */
+/** Moves jobs to the history and returns the texts that they no longer need. */
 const FINISH = statement(
   'job_finish',
   `WITH n AS (
@@ -49,7 +49,7 @@ const FINISH = statement(
      FROM gone JOIN n ON n.number = gone.number JOIN job_payloads p ON p.id = gone.payload)
    SELECT DISTINCT payload FROM gone`,
 )
-/** Only by who holds the claim: when it ran out another worker may have claimed the job. */
+/** Only the holder of the claim may do this; after the claim expired, another worker may have claimed the job. */
 const PUT_BACK = statement(
   'job_put_back',
   `UPDATE jobs j SET due_at = now_ms() + n.delay_ms, claim = 0, failures = failures + 1, last_status = n.status,
@@ -65,10 +65,13 @@ const RELEASE = statement(
   `UPDATE jobs j SET due_at = now_ms(), claim = 0 FROM unnest($1::bigint[], $2::bigint[]) AS n (number, claim)
    WHERE j.number = n.number AND j.claim = n.claim`,
 )
-/** A statement of its own: the next one then sees the jobs of everybody who held the lock. */
+/**
+ * A separate statement, so that the next one sees the jobs of all previous holders of the lock. Ordered as the texts are
+ * written, because a replay stores an older event under a newer id.
+ */
 const LOCK_PAYLOADS = statement(
   'job_lock_payloads',
-  'SELECT 1 FROM job_payloads WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+  'SELECT 1 FROM job_payloads WHERE id = ANY($1::bigint[]) ORDER BY seq, event_id COLLATE "C", id FOR UPDATE',
 )
 const DELETE_PAYLOADS = statement(
   'job_delete_payloads',
@@ -86,7 +89,7 @@ const PRUNE_HISTORY = statement(
      SELECT subscription_id, number FROM job_history WHERE last_attempt_at < now_ms() - $1::bigint
      ORDER BY last_attempt_at LIMIT ${PRUNE_ROWS} FOR UPDATE SKIP LOCKED)`,
 )
-/** One step per subscription that a table has rows of, however many each has; only those that are deleted. */
+/** Takes one step per subscription with rows in the table, however many it has, and finds the deleted ones. */
 const deletedIn = (table: string) =>
   `WITH RECURSIVE s (id) AS (
      (SELECT subscription_id FROM ${table} ORDER BY subscription_id LIMIT 1)
@@ -107,14 +110,16 @@ const DELETED_WITH_JOBS = statement(
   'job_deleted_subscription',
   `${deletedIn('jobs')} SELECT id FROM deleted LIMIT 1`,
 )
-/** Numbers rise with time, so the oldest are first, and the work is bounded. What is not due may be under way. */
+/**
+ * Numbers rise with time, so the oldest come first and the work is bounded. A job that is not due may be in progress.
+ */
 const STALE = statement(
   'job_stale',
   `SELECT number, now_ms() AS "nowMs"
    FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS}) oldest
    WHERE created_at < now_ms() - $1::bigint AND due_at <= now_ms() ORDER BY number`,
 )
-/** Those that a worker claims at this moment are left to it. */
+/** Leaves out jobs that a worker is claiming right now. */
 const LOCK_STALE = statement(
   'job_lock_stale',
   `SELECT number FROM jobs WHERE number = ANY($1::bigint[]) AND due_at <= now_ms()
@@ -149,8 +154,8 @@ export function jobSettling(db: Database): Settling {
     settle: (outcomes, health) =>
       db.write(async (tx) => {
         await lockForHealth(tx, health)
-        if (outcomes.length > 0) await settleOutcomes(tx, outcomes.map(outcomeRow))
-        await noteHealth(tx, health)
+        const isOutdated = outcomes.length > 0 && !(await settleOutcomes(tx, outcomes.map(outcomeRow)))
+        await (isOutdated ? ignoreHealth : noteHealth)(tx, health)
       }),
     async retryNow(subscriptionId, id) {
       const number = deliveryNumber(subscriptionId, id)
@@ -166,13 +171,14 @@ export function jobSettling(db: Database): Settling {
   }
 }
 
-async function settleOutcomes(tx: Queries, rows: readonly OutcomeRow[]): Promise<void> {
-  // The first outcome of a job counts: after it the job is gone, or its claim is over.
+/** Whether any of them still applied. */
+async function settleOutcomes(tx: Queries, rows: readonly OutcomeRow[]): Promise<boolean> {
+  // The first outcome of a job counts, because after it the job is gone or its claim is over.
   const outcomes = [...new Map([...rows].reverse().map((row) => [row[NUMBER], row])).values()]
   const finished = outcomes.filter(([kind]) => kind === 'delivered' || kind === 'failed')
   const retried = outcomes.filter(([kind]) => kind === 'retry')
   const released = outcomes.filter(([kind]) => kind === 'release')
-  const [, payloads] = await Promise.all([
+  const [, payloads, putBack, givenBack] = await Promise.all([
     tx.rows(LOCK, [column(outcomes, NUMBER)]),
     finished.length === 0
       ? []
@@ -196,9 +202,10 @@ async function settleOutcomes(tx: Queries, rows: readonly OutcomeRow[]): Promise
     tx,
     payloads.map(({ payload }) => payload),
   )
+  return payloads.length + putBack + givenBack > 0
 }
 
-/** Places in an OutcomeRow. */
+/** Indexes into an OutcomeRow. */
 const NUMBER = 1
 const CLAIM_TOKEN = 2
 const DELAY = 3
@@ -207,7 +214,7 @@ function column(rows: readonly OutcomeRow[], place: keyof OutcomeRow & number): 
   return rows.map((row) => row[place])
 }
 
-/** The columns of what was tried, from `at` to `response`. */
+/** The columns that describe the attempt, from `at` to `response`. */
 function attempts(rows: readonly OutcomeRow[]): unknown[][] {
   return [
     rows.map((row) => row[4]),
@@ -226,7 +233,7 @@ async function deletePayloads(tx: Queries, ids: readonly number[]): Promise<numb
   return deleted
 }
 
-/** Jobs of subscriptions that are switched off or paused do not wait for ever. */
+/** Fails jobs that are too old, so that those of disabled or paused subscriptions do not wait for ever. */
 function expire(db: Database, maxAgeMs: number): Promise<number> {
   return db.write(async (tx) => {
     const found = await tx.rows<{ number: number; nowMs: number }>(STALE, [maxAgeMs])

@@ -1,3 +1,4 @@
+import { matchesOnlyIf } from '../jobs/only-if.ts'
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import {
   DELETE_ROWS,
@@ -11,7 +12,7 @@ import {
 import { type Database, type Queries, statement } from './database.ts'
 import { storable } from './texts.ts'
 
-/** The time of the last success is not written more often than this. */
+/** The time of the last success is written at most this often. */
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
 
@@ -22,7 +23,7 @@ const PARAMETERS = FIELDS.map((_, index) => `$${index + 1}`).join(', ')
 
 const BY_ID = statement('subscription_by_id', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1`)
 const LOCK = statement('subscription_lock', `SELECT ${SELECTED} FROM subscriptions WHERE id = $1 FOR UPDATE`)
-/** $1 after the id, $2 subscriptions, $3 bytes of addresses, whose stored size is known without reading them. */
+/** $1 previous id, $2 subscriptions, $3 bytes of addresses, whose stored size is known without reading them. */
 const PAGE = statement(
   'subscription_page',
   `SELECT ${SELECTED} FROM subscriptions WHERE id = ANY (ARRAY(
@@ -40,14 +41,15 @@ const PLACES = statement(
    ORDER BY created_at, id LIMIT $4`,
 )
 const VERSION = statement('subscription_version', 'SELECT value FROM subscriptions_version')
-/** Whoever changes it locks it before anything else but the position: jobs, texts of events and subscriptions follow. */
+/** Locked before anything else except the planner's position; jobs, texts of events and subscriptions follow. */
 const LOCK_VERSION = statement(
   'subscription_lock_version',
   'SELECT value FROM subscriptions_version FOR UPDATE',
 )
 const RAISE_VERSION = statement(
   'subscription_raise_version',
-  // Above all versions of earlier timelines: processes may know some that this server has not seen (connection.ts).
+  // Above all versions of earlier timelines, because processes may know some that this server has not seen
+  // (connection.ts).
   `UPDATE subscriptions_version SET value = greatest(value, current_setting('tapeline.number_base')::bigint) + 1`,
 )
 const COUNT = statement(
@@ -55,7 +57,7 @@ const COUNT = statement(
   'SELECT count(*) AS count FROM subscriptions WHERE account_id = $1',
 )
 const INSERT = statement('subscription_insert', `INSERT INTO subscriptions (${NAMES}) VALUES (${PARAMETERS})`)
-/** One statement whatever is changed: a statement for every combination of columns would be thousands. */
+/** One statement for any change, because one for every combination of columns would make thousands. */
 const UPDATE = statement(
   'subscription_update',
   `UPDATE subscriptions SET (${NAMES}) = ROW (${PARAMETERS}) WHERE id = $1`,
@@ -69,7 +71,7 @@ const DELETE_JOBS = statement(
   'DELETE FROM jobs WHERE subscription_id = $1 AND number = ANY($2::bigint[])',
 )
 const DELETE = statement('subscription_delete', 'DELETE FROM subscriptions WHERE id = $1')
-/** In the order of ids: two workers that note the health of the same receivers do not wait in a circle. */
+/** In the order of ids, so that two workers that record the health of the same receivers do not deadlock. */
 const LOCK_CHANGED = statement(
   'subscription_lock_changed',
   `SELECT s.id FROM subscriptions s JOIN unnest($1::text[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[])
@@ -148,8 +150,7 @@ export function subscriptionRecords(db: Database): Subscriptions {
         ])
         if (row === undefined) return undefined
         const found = toSubscription(row)
-        const { secret = found.secret, keyId = found.keyId } = onlyIf
-        if (found.secret !== secret || found.keyId !== keyId) return undefined
+        if (!matchesOnlyIf(found, onlyIf)) return undefined
         const changed = { ...found, ...patch }
         if (Object.keys(patch).length > 0)
           await Promise.all([tx.run(UPDATE, valuesOf(changed)), tx.run(RAISE_VERSION)])
@@ -165,8 +166,8 @@ export function subscriptionRecords(db: Database): Subscriptions {
         ])
         return count
       })
-      // In steps, none of which holds its locks for long. What is left, as the history is, is pruned, also after an
-      // error: the subscription is deleted already.
+      // Deleted in steps that hold their locks only briefly. Anything left, such as the history, is pruned later, also
+      // after an error, because the subscription itself is already deleted.
       const deleteSome = () => deleteJobs(db, key).catch(() => 0)
       for (let step = 0; step < MAX_DELETE_STEPS; step++) if ((await deleteSome()) < DELETE_ROWS) break
       return deleted > 0
@@ -174,7 +175,7 @@ export function subscriptionRecords(db: Database): Subscriptions {
   }
 }
 
-/** Some of them; how many. */
+/** Deletes one batch of jobs and returns their number. */
 export function deleteJobs(db: Database, subscriptionId: string): Promise<number> {
   return db.write(async (tx) => {
     const locked = await tx.rows<{ number: number }>(LOCK_JOBS, [subscriptionId])
@@ -183,19 +184,19 @@ export function deleteJobs(db: Database, subscriptionId: string): Promise<number
   })
 }
 
-/** What several attempts at one receiver come to. */
+/** The combined result of several attempts at one receiver. */
 interface HealthChange {
   readonly id: string
   /** The last success; later failures are in `failedAtMs`. */
   successAtMs: number | null
-  /** The first failure since. */
+  /** The first failure since then. */
   failedAtMs: number | null
   disable: string | null
   disabledAtMs: number | null
   failingBeforeMs: number | null
 }
 
-/** Before the jobs are settled, where the health of their receivers will switch off a subscription. */
+/** Called before the jobs are settled, because the health of their receivers may disable a subscription. */
 export async function lockForHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
   if (health.some(({ disable }) => disable !== null)) await tx.rows(LOCK_VERSION)
 }
@@ -219,9 +220,14 @@ export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[])
       changes.map(({ failingBeforeMs }) => failingBeforeMs),
       locked.map(({ id }) => id),
     ]),
-    // Also where none was switched off: its worker, which has stopped, reads it again.
+    // Also if none was disabled, because the worker has stopped and must read the subscription again.
     changes.some(({ disable }) => disable !== null) ? tx.run(RAISE_VERSION) : 0,
   ])
+}
+
+/** For health that is outdated; a worker that disables its subscription has stopped and must read it again. */
+export async function ignoreHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
+  if (health.some(({ disable }) => disable !== null)) await tx.run(RAISE_VERSION)
 }
 
 function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {
@@ -240,7 +246,7 @@ function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {
       change.successAtMs = atMs
       change.failedAtMs = null
     } else change.failedAtMs ??= atMs
-    // One without a condition counts more.
+    // A disable without a condition takes precedence.
     const isFirst = change.disable === null || (change.failingBeforeMs !== null && failingBeforeMs === null)
     if (disable !== null && isFirst) {
       change.disable = storable(disable)

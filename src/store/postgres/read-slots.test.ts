@@ -32,6 +32,28 @@ test('a third of the connections is for samples, others wait for it, too many ar
   assert.equal((await outcomes).filter(({ status }) => status === 'rejected').length, 1)
 })
 
+test('however few connections there are, samples and pages together leave one to others', async () => {
+  for (const poolSize of [2, 3, 4, 5, 6, 7, 10]) {
+    const inSlot = readSlots(poolSize)
+    const ends: (() => void)[] = []
+    const reads = [60_000, undefined].flatMap((stepMs) =>
+      Array.from({ length: poolSize }, () =>
+        inSlot(
+          stepMs === undefined ? {} : { stepMs },
+          () => new Promise<void>((resolve) => ends.push(resolve)),
+        ),
+      ),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.ok(ends.length >= 1 && ends.length < poolSize, `${ends.length} of ${poolSize}`)
+    for (let ended = 0; ended < reads.length; ended++) {
+      ends[ended]?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(reads)
+  }
+})
+
 test('pages of markets leave connections to others', async () => {
   const inSlot = readSlots(10)
   const ends: (() => void)[] = []

@@ -1,7 +1,7 @@
 /**
- * Few at a time of the reads that rest inside their transaction: all of them together go on one by one in the turns of the
- * thread, and would hold every connection meanwhile. A slot is taken before the connection. Samples take long; pages of
- * markets are mostly short and have slots of their own, so that they do not wait for samples.
+ * Limits how many reads that pause inside their transaction run at a time. Together they would advance one by one in
+ * the turns of the thread and hold every connection meanwhile. A slot is taken before the connection. Samples take
+ * long; pages of markets are mostly short and have separate slots, so that they do not wait for samples.
  */
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import type { SeriesQuery } from '../series.ts'
@@ -9,7 +9,7 @@ import { afterTurns } from './connections.ts'
 
 const MAX_WAITING = 64
 const MAX_WAIT_MS = 5_000
-/** Of the connections. What is left is for reads of one statement. */
+/** Shares of the connections; the rest is for reads of one statement. */
 const SHARE_OF_SAMPLES = 1 / 3
 const SHARE_OF_PAGES = 1 / 2
 
@@ -17,8 +17,11 @@ type InSlot = <R>(read: () => Promise<R>) => Promise<R>
 export type InReadSlot = <R>(query: Pick<SeriesQuery, 'stepMs'>, read: () => Promise<R>) => Promise<R>
 
 export function readSlots(poolSize: number): InReadSlot {
-  const samples = slots(Math.ceil(SHARE_OF_SAMPLES * poolSize))
-  const pages = slots(Math.ceil(SHARE_OF_PAGES * poolSize))
+  const ofSamples = Math.ceil(SHARE_OF_SAMPLES * poolSize)
+  const ofPages = Math.min(Math.ceil(SHARE_OF_PAGES * poolSize), poolSize - 1 - ofSamples)
+  const samples = slots(ofSamples)
+  // With two connections one stays free, and both kinds share the other.
+  const pages = ofPages < 1 ? samples : slots(ofPages)
   return ({ stepMs }, read) => (stepMs === undefined ? pages : samples)(read)
 }
 

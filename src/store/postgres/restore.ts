@@ -1,9 +1,10 @@
 /**
- * Restores a base backup into an empty folder, from which the operator starts a PostgreSQL server: it replays the archive
- * up to the wanted time and begins a new timeline. The control file comes last: no server starts without it.
+ * Restores a base backup into an empty folder. The operator starts a PostgreSQL server on it, which replays the archive
+ * up to the wanted time and begins a new timeline. The control file is copied last, because no server starts without
+ * it.
  */
 import { existsSync } from 'node:fs'
-import { appendFile, cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -11,12 +12,29 @@ import { syncFolder } from '../backup/chunks.ts'
 import { type BackupProgress, BackupRefusedError, type RestoreSummary } from '../backups.ts'
 import { type BaseBackup, baseBackups } from './backup.ts'
 import { runTool } from './backup-tools.ts'
+import {
+  comesFrom,
+  continuedBy,
+  historyId,
+  isSegment,
+  leadsTo,
+  parseHistory,
+  type Segment,
+  type Timeline,
+  timelineAt,
+  timelineSetting,
+} from './timelines.ts'
 
-/** In the folder while the restore is unfinished. */
+/** Exists in the folder while the restore is unfinished. */
 const MARK = 'restore-unfinished'
 const CONTROL = join('global', 'pg_control')
 const SETTINGS = 'postgresql.auto.conf'
-/** The first process of the service that opens the tables lets their numbers go on above those given since. */
+/** The restores that began other timelines are taken to be from backups that were no older than this. */
+const MAX_BACKUP_AGE_MS = 366 * 86_400_000
+/**
+ * A setting of the restored server. It makes the first process of the service that opens the tables continue their
+ * numbers above those assigned since the backup.
+ */
 export const RESTORED_FROM = 'tapeline.restored_from'
 
 export async function restoreServer(options: {
@@ -28,7 +46,9 @@ export async function restoreServer(options: {
 }): Promise<RestoreSummary> {
   const { to, atMs, onProgress } = options
   const from = resolve(options.from)
-  const base = choose(await baseBackups(from), from, atMs)
+  const timelines = await archivedTimelines(join(from, 'wal'))
+  const { base, timeline } = await choose(await baseBackups(from), timelines, from, atMs)
+  const others = timelines.filter(({ id }) => !comesFrom(timelines, timeline, id)).map(({ id }) => id)
   const source = join(from, 'base', base.name)
   await prepare(to)
   let done = 0
@@ -41,10 +61,13 @@ export async function restoreServer(options: {
     },
   })
   const isArchived = (await archived(join(from, 'wal'))).some((name) => name >= base.firstWal)
-  await appendFile(
-    join(to, SETTINGS),
-    settingsOf(base, from, { atMs, isArchived, nowMs: options.clock.now() }),
-  )
+  const settings = settingsOf(from, {
+    ...{ atMs, isArchived, timeline: timelineSetting(timelines, timeline, base) },
+    // The restores that began the other timelines made the numbers there continue far above too.
+    numbersSinceMs: Math.max(0, base.takenAtMs - others.length * MAX_BACKUP_AGE_MS),
+    nowMs: options.clock.now(),
+  })
+  await appendFile(join(to, SETTINGS), settings)
   await writeFile(join(to, 'recovery.signal'), '', { mode: 0o600 })
   const ours = [MARK, SETTINGS, 'recovery.signal', CONTROL]
   await runTool('pg_verifybackup', ['-q', ...ours.flatMap((path) => ['-i', path]), to], { major: base.major })
@@ -63,18 +86,61 @@ export async function restoreServer(options: {
         : [
             `If it ends with "recovery ended before configured recovery target was reached", the archive has nothing of after that time: remove recovery_target_time from ${join(to, SETTINGS)} and start it again, or restore without --at.`,
           ]),
+      ...(others.length === 0
+        ? []
+        : [
+            `Every earlier restore and every standby that took over began a timeline in the archive. The server follows timeline ${timeline}, the one in use at the wanted time; what was written only on ${others.length === 1 ? 'timeline' : 'the timelines'} ${others.join(', ')} is left out.`,
+          ]),
       'Then start the service on it. What was written since is a gap, which the service closes where venues and nodes have the history.',
       'Never start the lost server again beside this one.',
     ],
   }
 }
 
-/** Names of the archive's files. */
+/** The names of the files in the archive. */
 const archived = (folder: string) => readdir(folder).catch((): string[] => [])
 
-function choose(all: readonly BaseBackup[], from: string, atMs: number | undefined): BaseBackup {
-  const found = all.findLast(({ takenAtMs }) => atMs === undefined || takenAtMs <= atMs)
-  if (found !== undefined) return found
+async function archivedTimelines(archive: string): Promise<Timeline[]> {
+  const found: Timeline[] = []
+  for (const name of await archived(archive)) {
+    const id = historyId(name)
+    if (id === undefined) continue
+    const file = join(archive, name)
+    const leftAt = parseHistory(await readFile(file, 'utf8'))
+    found.push({ id, leftAt, archivedAtMs: (await stat(file)).mtimeMs })
+  }
+  return found
+}
+
+/** The last whole segment of each timeline. */
+async function archivedSegments(archive: string): Promise<Segment[]> {
+  const names = (await archived(archive)).filter(isSegment).sort()
+  const last = new Map(names.map((name) => [name.slice(0, 8), name]))
+  return Promise.all(
+    [...last.values()].map(async (name) => ({ name, bytes: (await stat(join(archive, name))).size })),
+  )
+}
+
+/** The newest backup before the wanted time that leads to the timeline in use then. */
+async function choose(
+  all: readonly BaseBackup[],
+  timelines: readonly Timeline[],
+  from: string,
+  atMs = Number.POSITIVE_INFINITY,
+): Promise<{ base: BaseBackup; timeline: number }> {
+  const inUse = timelineAt(timelines, all, atMs)
+  const timeline = Number.isFinite(atMs)
+    ? continuedBy(timelines, inUse, await archivedSegments(join(from, 'wal')))
+    : inUse
+  const before = all.filter(({ takenAtMs }) => takenAtMs <= atMs)
+  for (const base of before.toReversed()) {
+    const manifest = () => readFile(join(from, 'base', base.name, 'backup_manifest'), 'utf8')
+    if (await leadsTo(timelines, timeline, base, manifest)) return { base, timeline }
+  }
+  if (before.length > 0)
+    throw new BackupRefusedError(
+      `No backup in ${from} leads to timeline ${timeline} of the archive, which was in use at the wanted time: name a time before it began, or after a backup of it.`,
+    )
   throw new BackupRefusedError(
     all.length === 0
       ? `There is no backup in ${from}.`
@@ -89,32 +155,40 @@ async function prepare(to: string): Promise<void> {
     throw new BackupRefusedError(
       `${to} is not empty (${found.slice(0, 3).join(', ')}): restore into an empty folder.`,
     )
-  // The control file first, the mark last: a kill in between leaves neither a startable nor an unmarked folder.
+  // The control file goes first and the mark stays, so that a kill in between leaves no startable or unmarked folder.
   for (const name of [CONTROL, ...found.filter((each) => each !== MARK)])
     await rm(join(to, name), { recursive: true, force: true })
   await writeFile(join(to, MARK), '', { mode: 0o600, flush: true })
 }
 
-/** Later lines of the file win; earlier ones may be of an earlier restore. */
+/** Later lines of the file win over earlier ones, which may come from an earlier restore. */
 function settingsOf(
-  { takenAtMs }: BaseBackup,
   from: string,
-  { atMs, isArchived, nowMs }: { atMs: number | undefined; isArchived: boolean; nowMs: number },
+  wanted: {
+    atMs: number | undefined
+    isArchived: boolean
+    timeline: string
+    numbersSinceMs: number
+    nowMs: number
+  },
 ): string {
+  const { atMs, isArchived, timeline, numbersSinceMs, nowMs } = wanted
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
   const archive = join(from, 'wal')
     .replaceAll('%', '%%')
     .replaceAll(/["\\$`]/g, '\\$&')
   const settings = {
     restore_command: `cp "${archive}/%f" "%p"`,
-    // Without an archive nothing lies between the backup and the wanted time: the server would look for it and not start.
+    // Without an archive nothing can be replayed up to the wanted time, so the server would fail to start.
     recovery_target: atMs === undefined || isArchived ? '' : 'immediate',
-    // The setting knows no names of time zones, and Z is one.
+    // The setting does not accept time zone names, and Z is one.
     recovery_target_time:
       atMs === undefined || !isArchived ? '' : new Date(atMs).toISOString().replace('Z', '+00'),
+    recovery_target_timeline: timeline,
     recovery_target_action: 'promote',
-    // With the instant of the restore: the same backup may be restored again, over what the first time has archived.
-    [RESTORED_FROM]: `${takenAtMs}.${nowMs}`,
+    // Includes the time of the restore, because the same backup may be restored again over what the first restore
+    // archived.
+    [RESTORED_FROM]: `${numbersSinceMs}.${nowMs}`,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${quoted(value)}\n`)
   return `\n# tapeline restore\n${lines.join('')}`

@@ -28,6 +28,7 @@ const EARLIEST = statement(
     WHERE ($1::text IS NULL OR dataset = $1) AND ($2::text IS NULL OR source = $2)
       AND ($3::text IS NULL OR symbol = $3) AND ($4::text IS NULL OR interval = $4)`,
 )
+const ANY_FEED = statement('feeds_any', 'SELECT 1 FROM feeds LIMIT 1')
 const REVISIONS = statement(
   'revisions',
   `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text, books FROM series_revisions
@@ -59,18 +60,20 @@ const filterOf = ({ dataset, source, symbol, interval }: FeedFilter) => [
   interval ?? null,
 ]
 
-/** Feeds and what is known about them as a whole. */
+/** Finds feeds and remembers their ids, states and times. */
 export function feedLookup(database: Database, clock: Clock) {
-  /** The id of a feed never changes while it is there, so only a missing one is looked up again. */
+  /** The id of an existing feed never changes, so only a missing one is looked up again. */
   const ids = new Map<string, number>()
   const remember = (rows: readonly NamedFeedRow[]) => {
     for (const row of rows) ids.set(feedName(row as unknown as Feed), row.id)
   }
   const id = (feed: Feed): number | undefined => ids.get(feedName(feed))
 
-  /** States by id, with the time before which they were read. A read that began before a newer one was noted is too late. */
+  /**
+   * States by id, with the time at which their read began. A read that began before a newer state was noted is ignored.
+   */
   const states = new Map<number, { state: StateRow; atMs: number; order: number }>()
-  /** Times of first and last rows, by id. */
+  /** The times of the first and last rows, by feed id. */
   const times = new Map<number, KnownTimes>()
   let order = 0
   const note = (rows: Iterable<StateRow>, atMs: number, begun: number) => {
@@ -80,8 +83,8 @@ export function feedLookup(database: Database, clock: Clock) {
     }
   }
   /**
-   * Those of these ids that are not there any more are forgotten: a standby that lacked their feeds took over, which get
-   * others when they are written again.
+   * Forgets those of the ids that no longer exist, because a standby that lacked their feeds took over. The feeds get
+   * other ids when they are written again.
    */
   const forgetMissing = (known: readonly number[], found: { has(id: number): boolean }) => {
     const missing = new Set(known.filter((each) => !found.has(each)))
@@ -118,7 +121,7 @@ export function feedLookup(database: Database, clock: Clock) {
     return feeds.map(finalityOf)
   }
 
-  /** Reads that are under way: callers that ask for the same at once share one. */
+  /** Reads in progress; callers that ask for the same feeds at once share one. */
   const reading = new Map<string, { atMs: number; read: Promise<Finality[]> }>()
   const shareRead = (feeds: readonly Feed[], since: number): Promise<Finality[]> => {
     const name = feeds.map(feedName).join()
@@ -141,7 +144,7 @@ export function feedLookup(database: Database, clock: Clock) {
     noteTimes(feed: number, known: KnownTimes) {
       times.set(feed, known)
     },
-    /** Of all these feeds together; undefined while one is not known. */
+    /** The times of all these feeds together; undefined while those of one are unknown. */
     knownTimes(feeds: readonly Feed[]): KnownTimes | undefined {
       const all = feeds.map((feed) => times.get(id(feed) ?? -1))
       const known = all.filter((each) => each !== undefined)
@@ -151,17 +154,17 @@ export function feedLookup(database: Database, clock: Clock) {
         last: Math.max(...known.map(({ last }) => last)),
       }
     },
-    /** Committed by this process: no read that began before may replace it. */
+    /** Notes states that this process committed, which no read that began before may replace. */
     noteWritten(named: readonly NamedFeedRow[], rows: readonly StateRow[]) {
       remember(named)
       note(rows, elapsedMs(clock), ++order)
     },
-    /** Begins a read; the function notes what it found. */
+    /** Begins a read; the returned function notes what it found. */
     beginRead(): (rows: Iterable<StateRow>) => void {
       const [atMs, begun] = [elapsedMs(clock), ++order]
       return (rows) => note(rows, atMs, begun)
     },
-    /** At once where all of them were read within that time. */
+    /** Answers at once if all of the feeds were read within that time. */
     finality(feeds: readonly Feed[], maxAgeMs = 0): Finality[] | Promise<Finality[]> {
       const since = elapsedMs(clock) - maxAgeMs
       const isFresh = feeds.every((feed) => {
@@ -174,6 +177,9 @@ export function feedLookup(database: Database, clock: Clock) {
     async earliest(filter: FeedFilter): Promise<number | undefined> {
       const [row] = await database.rows<{ ts: number | null }>(EARLIEST, filterOf(filter))
       return row?.ts ?? undefined
+    },
+    async probe(): Promise<void> {
+      await database.rows(ANY_FEED)
     },
     async feeds(filter: FeedFilter): Promise<FeedInfo[]> {
       const rows = await database.rows<ListedRow>(LIST, filterOf(filter))
@@ -221,7 +227,7 @@ function toRevision(feed: Feed, row: RevisionRow): Revision {
     revision: row.revision,
     recordedAt: row.recorded_at,
     supersededAt: row.superseded_at,
-    // An old version of a row with books is shown with them, whole.
+    // An old version of a row with books is shown with the complete books.
     text:
       row.books === null || feed.dataset !== 'snapshots'
         ? row.text

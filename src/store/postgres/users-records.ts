@@ -1,12 +1,13 @@
-import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
+import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore, WithUser } from '../users.ts'
 import { insertAccount } from './accounts-records.ts'
-import { type Database, statement } from './database.ts'
+import { insertAudit } from './audit-records.ts'
+import { type Database, type Queries, statement } from './database.ts'
 import { orConflict, storable } from './texts.ts'
 
-/** Rows of users, sessions, invitations and the audit log. */
+/** Users, sessions, invitations and the audit log. */
 const USER = 'u.id, u.email, u.role, u.account_id AS "accountId", u.created_at AS "createdAtMs"'
 
-/** Of one user; the oldest ends when there would be more. */
+/** Per user; the oldest session ends when a new one would exceed this. */
 const MAX_SESSIONS = 50
 
 const INSERT_USER = statement(
@@ -68,23 +69,13 @@ const TAKE_RESET = statement(
   `DELETE FROM password_resets WHERE hash = $1 RETURNING user_id AS "userId", expires_at > now_ms() AS "isInTime"`,
 )
 
-const INSERT_AUDIT = statement(
-  'audit_insert',
-  'INSERT INTO audit (at, actor, action, account_id, detail) VALUES ($1, $2, $3, $4, $5)',
-)
 const AUDIT = `SELECT seq, at AS "atMs", actor, action, account_id AS "accountId", detail FROM audit WHERE seq < $1`
 const LIST_AUDIT = statement('audit_list', `${AUDIT} ORDER BY seq DESC LIMIT $2`)
 const LIST_AUDIT_OF = statement('audit_list_of', `${AUDIT} AND account_id = $3 ORDER BY seq DESC LIMIT $2`)
 
 export function userRecords(db: Database): UsersStore {
   return {
-    createUser: ({ id, email, role, accountId, passwordHash, createdAtMs }, account) =>
-      db.write(async (tx) => {
-        if (account !== undefined) await insertAccount(tx, account)
-        const values = [id, storable(email), role, accountId, passwordHash, createdAtMs]
-        await orConflict(`A user with the e-mail ${email} exists already.`, tx.run(INSERT_USER, values))
-        return { id, email, role, accountId, createdAtMs }
-      }),
+    createUser: (user, also) => db.write((tx) => insertUser(tx, user, also)),
     async findUser(email) {
       const [row] = await db.rows<NewUser>(USER_BY_EMAIL, [storable(email)])
       if (row === undefined) return undefined
@@ -92,12 +83,14 @@ export function userRecords(db: Database): UsersStore {
       return { user, passwordHash }
     },
     listUsers: () => db.rows<UserRecord>(ALL_USERS),
-    setPassword: (userId, passwordHash) =>
+    setPassword: ({ userId, passwordHash, keptSession }, audit) =>
       db.write(async (tx) => {
         const [, changed] = await Promise.all([
           tx.run(END_RESETS, [userId]),
           tx.run(SET_PASSWORD, [userId, passwordHash]),
+          tx.run(DELETE_SESSIONS_OF, [userId, keptSession]),
         ])
+        if (changed > 0) await insertAudit(tx, audit)
         return changed > 0
       }),
 
@@ -118,9 +111,6 @@ export function userRecords(db: Database): UsersStore {
     async deleteSession(hash) {
       await db.run(DELETE_SESSION, [hash])
     },
-    async deleteSessionsOf(userId, exceptHash = '') {
-      await db.run(DELETE_SESSIONS_OF, [userId, exceptHash])
-    },
     async pruneSessions() {
       await db.run(PRUNE_SESSIONS)
     },
@@ -130,7 +120,10 @@ export function userRecords(db: Database): UsersStore {
     },
     findInvitation: async (hash) =>
       (await db.rows<Pick<UserRecord, 'role'> & { accountId: string | null }>(INVITATION, [hash]))[0],
-    takeInvitation: async (hash) => (await db.run(TAKE_INVITATION, [hash])) > 0,
+    takeInvitation: (hash, user, also) =>
+      db.write(async (tx) =>
+        (await tx.run(TAKE_INVITATION, [hash])) > 0 ? insertUser(tx, user, also) : undefined,
+      ),
 
     async putPasswordReset({ hash, userId, expiresAtMs }) {
       await db.run(PUT_RESET, [userId, hash, expiresAtMs])
@@ -141,23 +134,34 @@ export function userRecords(db: Database): UsersStore {
       const { expiresAtMs, ...user } = row
       return { user, expiresAtMs }
     },
-    takePasswordReset: ({ hash, passwordHash }) =>
+    takePasswordReset: ({ hash, passwordHash }, audit) =>
       db.write(async (tx) => {
         const [taken] = await tx.rows<{ userId: string; isInTime: boolean }>(TAKE_RESET, [hash])
         if (taken?.isInTime !== true) return false
         await Promise.all([
           tx.run(SET_PASSWORD, [taken.userId, passwordHash]),
           tx.run(DELETE_SESSIONS_OF, [taken.userId, '']),
+          insertAudit(tx, audit),
         ])
         return true
       }),
 
-    async addAudit({ atMs, actor, action, accountId, detail }) {
-      await db.run(INSERT_AUDIT, [atMs, storable(actor), action, accountId, storable(detail)])
-    },
+    addAudit: (entry) => insertAudit(db, entry),
     listAudit: ({ limit, before = Number.MAX_SAFE_INTEGER, accountId }) =>
       accountId === undefined
         ? db.rows<AuditRecord>(LIST_AUDIT, [before, limit])
         : db.rows<AuditRecord>(LIST_AUDIT_OF, [before, limit, storable(accountId)]),
   }
+}
+
+async function insertUser(
+  tx: Queries,
+  { id, email, role, accountId, passwordHash, createdAtMs }: NewUser,
+  { account, audit }: WithUser = {},
+): Promise<UserRecord> {
+  if (account !== undefined) await insertAccount(tx, account)
+  const values = [id, storable(email), role, accountId, passwordHash, createdAtMs]
+  await orConflict(`A user with the e-mail ${email} exists already.`, tx.run(INSERT_USER, values))
+  await insertAudit(tx, audit)
+  return { id, email, role, accountId, createdAtMs }
 }

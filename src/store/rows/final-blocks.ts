@@ -6,17 +6,18 @@ import type { Finality, Page, PageQuery } from '../series.ts'
 import { CANDLES_OF_BLOCK } from './block-form.ts'
 
 /**
- * Final candles in memory, in blocks of neighbours: a page over them is a few slices of bytes and no work per row.
- * A block is valid while the feed's epoch is the same; candles that can still change are never in one.
+ * Final candles in memory, in blocks of neighbours, so that a page over them is a few slices of bytes without work per
+ * row. A block is valid while the feed's epoch is the same; candles that can still change are never in one.
  *
  *   candles     │ 0 │ 1 │ 2 │ 3 │ …        (candle 2 has no row)
  *   bytes    row0,⏎ row1,⏎ row3,⏎ …
- *   starts   0      a      b  b …       where the row of a candle begins, or the next row where it has none
+ *   starts   0      a      b  b …       where the row of a candle begins, or the next row if it has none
  */
 export interface FinalBlocks {
   /**
-   * Undefined when the page has to be read from the tree. Missing blocks are read where `final` is of the snapshot that
-   * is read from; otherwise only what is in memory counts, because a block is stored under the epoch it was read in.
+   * Undefined when the page has to be read from the tree. Missing blocks may be read only if `final` belongs to the
+   * snapshot that is being read, because a block is stored under the epoch it was read in; otherwise only blocks in
+   * memory count.
    */
   page(feedId: number, query: PageQuery, final: Finality, missing: 'read' | 'give up'): Page | undefined
 }
@@ -25,22 +26,26 @@ interface Block {
   epoch: number
   bytes: Buffer
   starts: Uint32Array
-  /** Rows before each candle. */
+  /** The number of rows before each candle. */
   rows: Uint32Array
 }
 
 const CANDLES = CANDLES_OF_BLOCK
-/** A page over long gaps would load block after block for nothing. */
+/** Without this limit, a page over long gaps would load one empty block after another. */
 const MAX_BLOCKS_READ = 128
+/** Unpacking takes most of the time, so a page that needs more of it is read in turns; the next one finds it in memory. */
+const MAX_UNPACKED_AT_ONCE = 8
 const LINE_BREAK = 10
 
-/** The rows of a feed in [from, to), joined by the separator with one after the last, and their times. */
+/** The rows of a feed in [from, to), each followed by the separator, and their times. */
 interface JoinedRows {
   bytes: Buffer
   times: number[]
+  /** Whether they had to be unpacked. */
+  wasUnpacked: boolean
 }
 
-/** Undefined when there is no row. At most `limit` rows. */
+/** Undefined when there is no row; at most `limit` rows. */
 export type ReadJoined = (
   feedId: number,
   from: number,
@@ -56,6 +61,7 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
     weigh: (block) => block.bytes.length + block.starts.byteLength + block.rows.byteLength,
   })
 
+  let unpacked = 0
   const load = (place: Place, index: number, epoch: number, mayRead: boolean): Block | undefined => {
     const name = `${place.feedId} ${index} ${place.separator}`
     const hit = known.get(name)
@@ -63,6 +69,7 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
     if (!mayRead) return undefined
     const from = index * CANDLES * place.step
     const read = readJoined(place.feedId, from, from + CANDLES * place.step, place.separator, CANDLES + 1)
+    if (read?.wasUnpacked === true) unpacked++
     const block = blockOf(place, index, epoch, read)
     if (block !== undefined) known.set(name, block)
     return block
@@ -78,6 +85,7 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
       const first = position === undefined ? range.from : Math.max(range.from, position.ts + 1)
       const endCandle = Math.ceil(endOf(range) / step)
       let candle = Math.ceil(first / step)
+      unpacked = 0
       const firstIndex = Math.floor(candle / CANDLES)
       const parts: Buffer[] = []
       let count = 0
@@ -86,7 +94,8 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
       for (let index = firstIndex; candle < endCandle; index++) {
         const start = index * CANDLES
         const isFinal = (start + CANDLES) * step <= final.before
-        if (!isFinal || index - firstIndex >= MAX_BLOCKS_READ) return undefined
+        if (!isFinal || index - firstIndex >= MAX_BLOCKS_READ || unpacked >= MAX_UNPACKED_AT_ONCE)
+          return undefined
         const block = load(place, index, final.epoch, missing === 'read')
         if (block === undefined) return undefined
         const from = candle - start
@@ -126,7 +135,7 @@ export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBloc
   }
 }
 
-/** Newest first would need the rows in the other order; filters would need every row. */
+/** Descending pages would need the rows in the opposite order, and filters would have to check every row. */
 function isPlain({ feeds, order, limit, filters, stepMs, books, separator }: PageQuery): boolean {
   const filtered = filters?.instruments ?? filters?.side ?? filters?.minUsd ?? filters?.open
   return (
@@ -162,7 +171,7 @@ function blockOf(
   let count = 0
   for (const ts of times) {
     const own = (ts - from) / step
-    // Candles off the grid, or two of one time, are not stored here.
+    // Candles off the grid, and two candles with the same time, cannot be stored here.
     if (!Number.isInteger(own) || own < candle) return undefined
     for (; candle <= own; candle++) {
       starts[candle] = offset
@@ -178,7 +187,7 @@ function blockOf(
   return { epoch, bytes, starts, rows: before }
 }
 
-/** The candle that holds the n-th row of its block. */
+/** The candle of the n-th row of a block. */
 function candleOfRow({ rows }: Block, n: number): number {
   if (at(rows, CANDLES) === CANDLES) return n
   let low = 0

@@ -15,7 +15,7 @@ test('rows come out of a block as they went in, with every column', () => {
   for (const rows of [
     [row(0)],
     Array.from({ length: 500 }, (_, index) => row(index)),
-    // Texts that differ in one half of a character, and texts that are all alike.
+    // Texts that differ in one surrogate, and texts that are all alike.
     ['a😀z', 'a😁z', 'a🨀z', 'a😀'].map((text, index) => row(index, { text })),
     [row(0, { text: 'xx' }), row(1, { text: 'xx' }), row(2, { text: 'x' })],
     [
@@ -33,6 +33,18 @@ test('rows come out of a block as they went in, with every column', () => {
         rows.map((each) => [each.ts, each.text, each.instrument, each.seq, each.side, each.usd]),
       )
     }
+})
+
+test('a dollar sign is text like any other, also where all rows begin and end alike', () => {
+  const rows = [0, 1, 2].map((index) => ({
+    ...row(index),
+    text: `{"a":"$$ $& $1","n":${index},"b":"$' $$"}`,
+  }))
+  const data = encodeRows(rows)
+  assert.deepEqual(
+    [0, 1, 2].map(openBlock(data).row),
+    rows.map(({ text }) => text),
+  )
 })
 
 test('the last row can be read alone where it was put apart, and nowhere else', () => {

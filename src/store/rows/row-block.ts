@@ -1,12 +1,12 @@
 /**
- * Many closed rows of a feed in one compressed block: rows of one kind share most of their text, and take a tenth of
- * the room. Its first line has the columns beside the texts, each only where a row has one that is not the usual; the
- * others are the texts without what all of them begin and end with.
+ * Many closed rows of a feed in one compressed block. Rows of one kind share most of their text, so they take a tenth
+ * of the space. The first line holds the other columns, each only if a row has an unusual value. The remaining lines
+ * are the texts without their common beginning and end.
  *
- *   a frame of zstd                                 or, where samples are read:
+ *   a zstd frame                                    or, if samples may be read from the block:
  *   1 │ length │ text of the last row │ frame of all rows
  *
- * That text is not compressed: unpacking it would take longer than all else that a sample takes.
+ * The text of the last row is not compressed, because unpacking it would take longer than the rest of reading a sample.
  */
 import { isAscii } from 'node:buffer'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -23,7 +23,7 @@ export interface BlockRow {
 }
 
 interface Columns {
-  /** The first is whole, the others are the distance from the one before; the same for `recorded`. */
+  /** The first value is absolute, the others are differences to the one before; the same for `recorded`. */
   ts: number[]
   recorded: number[]
   instruments?: string[]
@@ -31,28 +31,28 @@ interface Columns {
   sides?: (string | null)[]
   usd?: (number | null)[]
   revisions?: number[]
-  /** What every text begins and ends with. */
+  /** The common beginning and end of all texts. */
   around?: [begin: string, end: string]
 }
 
-/** The first byte of a block whose last row can be read alone; frames of zstd begin with another. */
+/** The first byte of a block whose last row can be read alone; zstd frames begin with a different byte. */
 const LAST_APART = 1
 const FRAME_AT = 5
-/** Of a frame of zstd; no text of a row begins with it. */
+/** The first byte of a zstd frame; no text of a row begins with it. */
 const FRAME_FIRST_BYTE = 0x28
 
-/** Between the rows of a page, as the API asks for them. */
+/** Placed between the rows of a page, as the API requests it. */
 export const PAGE_SEPARATOR = ',\n'
 
 /**
- * A block as pages are read from it: the rows as one text with the separator of pages after each, and where they begin.
- * A page of neighbours is one slice of it.
+ * A block prepared for reading pages: the rows as one text, each followed by the separator of pages, and where they
+ * begin. A page of neighbouring rows is one slice of it.
  */
 export interface OpenBlock {
   readonly count: number
   readonly ts: readonly number[]
   readonly text: string
-  /** One more than there are rows: the last is the end. */
+  /** Has one entry more than there are rows: the end of the text. */
   readonly starts: Uint32Array
   instrument(index: number): string
   seq(index: number): number
@@ -126,7 +126,9 @@ export function decodeRows(data: Uint8Array): BlockRow[] {
 export function openBlock(data: Uint8Array): OpenBlock {
   const { columns, texts, begin, end } = unpacked(data)
   const { ts, instruments, seqs, sides, usd } = columns
-  const text = `${begin}${texts.replaceAll('\n', `${end}${PAGE_SEPARATOR}${begin}`)}${end}${PAGE_SEPARATOR}`
+  const between = `${end}${PAGE_SEPARATOR}${begin}`
+  // A replacement string would interpret a `$` of a row.
+  const text = `${begin}${texts.replaceAll('\n', () => between)}${end}${PAGE_SEPARATOR}`
   const starts = new Uint32Array(ts.length + 1)
   for (let i = 1; i <= ts.length; i++) starts[i] = text.indexOf('\n', starts[i - 1]) + 1
   return {
@@ -142,11 +144,11 @@ export function openBlock(data: Uint8Array): OpenBlock {
   }
 }
 
-/** The text of the last row, where it can be read without the others. */
+/** The text of the last row, if it can be read without the others. */
 export function lastOfBlock(data: Uint8Array): string | undefined {
   if (data[0] !== LAST_APART) return undefined
   const last = data.subarray(FRAME_AT, mainFrameAt(data))
-  // In earlier blocks it is a frame.
+  // Older blocks store it as a zstd frame.
   return last[0] === FRAME_FIRST_BYTE ? unpackedText(last) : textOf(last)
 }
 
@@ -159,7 +161,7 @@ function unpacked(data: Uint8Array): { columns: Columns; texts: string; begin: s
   const whole = unpackedText(data.subarray(mainFrameAt(data)))
   const headEnd = whole.indexOf('\n')
   const columns = JSON.parse(whole.slice(0, headEnd)) as Columns
-  // Earlier blocks have whole texts.
+  // Older blocks store whole texts.
   const [begin, end] = columns.around ?? ['', '']
   return { columns, texts: whole.slice(headEnd + 1), begin, end }
 }
@@ -179,36 +181,36 @@ function commonEnds([first = '', ...others]: readonly string[]): [begin: string,
       i++
     end = i
   }
-  // No half of a character: alone it has no bytes.
+  // A surrogate alone cannot be encoded as UTF-8, so a pair is not split.
   if (isHalf(first, begin)) begin--
   if (isHalf(first, first.length - end)) end--
   return [first.slice(0, begin), first.slice(first.length - end)]
 }
 
-/** Whether a cut at this place would divide a character of two units. */
+/** Whether a cut at this place would split a surrogate pair. */
 function isHalf(text: string, at: number): boolean {
   const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
   return (before & 0xfc00) === 0xd800 || (after & 0xfc00) === 0xdc00
 }
 
-/** Unpacked into one buffer of its size, which saves a third of the time. */
+/** Unpacks into one buffer of the right size, which saves a third of the time. */
 function unpackedText(data: Uint8Array): string {
-  // With no byte to spare, another buffer would be made to see that nothing follows.
+  // Without a spare byte, zstd would allocate another buffer to find out that nothing follows.
   const chunkSize = Math.max(MIN_CHUNK_BYTES, unpackedBytes(data) + 1)
   return textOf(zstdDecompressSync(data, { chunkSize }))
 }
 
-/** Most rows have no other characters, which are read at once. */
+/** Most rows are plain ASCII, which decodes faster as latin1. */
 function textOf(bytes: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = bytes
   return Buffer.from(buffer, byteOffset, byteLength).toString(isAscii(bytes) ? 'latin1' : 'utf8')
 }
 
-/** Node's smallest. */
+/** The minimum that Node.js allows. */
 const MIN_CHUNK_BYTES = 64
 const UNKNOWN_BYTES = 64 * 1024
 
-/** The size that a frame of one segment has in its own header (RFC 8878, 3.1.1.1). */
+/** The content size from the header of a single-segment frame (RFC 8878, 3.1.1.1). */
 function unpackedBytes(frame: Uint8Array): number {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength)
   const descriptor = view.getUint8(4)

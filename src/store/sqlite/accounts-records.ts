@@ -1,9 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { checkKeyLimits, type KeyCounts, keyCounts } from '../accounts/key-limits.ts'
 import type { AccountRecord, AccountsStore, KeyLimits, KeyRecord, NewAccount, NewKey } from '../accounts.ts'
+import type { AuditEntry } from '../audit-entry.ts'
+import { auditInserter } from './audit-records.ts'
 import { asRecord, orConflict, type Row, recordOf } from './rows.ts'
 
-/** Rows of accounts and keys: reading, and the administrative writes. Each write leaves a change mark. */
+/** Rows of accounts and keys: reads, and the administrative writes. Each write leaves a change mark. */
 const ACCOUNT = `id, email, plan, billing_day AS billingDay, paused_reason AS pausedReason, created_at AS createdAtMs`
 const KEY = `id, account_id AS accountId, environment, name, hint, scopes, allowed_cidrs AS allowedCidrs,
   credit_cap AS creditCap, created_at AS createdAtMs, last_used_at AS lastUsedAtMs, expires_at AS expiresAtMs,
@@ -40,6 +42,7 @@ export function accountReaders(db: DatabaseSync) {
 
 export function accountWriters(db: DatabaseSync) {
   const insertAccount = accountInserter(db)
+  const insertAudit = auditInserter(db)
   const insertKey = db.prepare(
     `INSERT INTO keys (id, account_id, environment, name, hash, hint, scopes, allowed_cidrs, credit_cap,
       created_at, expires_at, first_key_id)
@@ -47,7 +50,7 @@ export function accountWriters(db: DatabaseSync) {
   )
   const countKeys = db.prepare(`SELECT ${keyCounts(':now')} FROM keys WHERE account_id = :account`)
   const setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
-  // Also where nothing was spent yet: a charge of the plan before, which is on its way, would set its limit.
+  // Written even if nothing was spent yet; otherwise a charge in flight under the old plan would set the old limit.
   const setLimit = db.prepare(
     `INSERT INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET credit_limit = excluded.credit_limit`,
@@ -66,10 +69,11 @@ export function accountWriters(db: DatabaseSync) {
   const mark = db.prepare('INSERT INTO changes (account_id) VALUES (?)')
   const { getAccount, getKey } = accountReaders(db)
 
-  const onKey = (id: string, change: () => number | bigint) => {
+  const onKey = (id: string, change: () => number | bigint, audit: AuditEntry | undefined) => {
     const owner = ownerOf.get(id)
     if (owner === undefined || Number(change()) === 0) return false
     mark.run(String(owner.account_id))
+    insertAudit(audit)
     return true
   }
 
@@ -98,29 +102,39 @@ export function accountWriters(db: DatabaseSync) {
   }
 
   return {
-    createAccount: (account: NewAccount): AccountRecord => {
+    createAccount: (account: NewAccount, audit?: AuditEntry): AccountRecord => {
       insertAccount(account)
+      insertAudit(audit)
       return present(getAccount(account.id))
     },
-    createKey: (...[key, limits]: Parameters<AccountsStore['createKey']>) => makeKey(key, limits),
-    setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) => {
+    createKey: (...[key, limits, audit]: Parameters<AccountsStore['createKey']>) => {
+      insertAudit(audit)
+      return makeKey(key, limits)
+    },
+    setPlan: (...[id, plan, limits, audit]: Parameters<AccountsStore['setPlan']>) => {
       if (setPlan.run(plan, id).changes === 0) return false
       for (const budget of limits) setLimit.run(budget.id, budget.periodStartMs, budget.limit)
       mark.run(id)
+      insertAudit(audit)
       return true
     },
-    setPaused: (...[id, reason]: Parameters<AccountsStore['setPaused']>) => {
+    setPaused: (...[id, reason, audit]: Parameters<AccountsStore['setPaused']>) => {
       if (setPaused.run(reason, id).changes === 0) return false
       mark.run(id)
+      insertAudit(audit)
       return true
     },
-    setRemaining: (...[accountId, budgets]: Parameters<AccountsStore['setRemaining']>) => {
+    setRemaining: (...[accountId, budgets, audit]: Parameters<AccountsStore['setRemaining']>) => {
       for (const { id, periodStartMs, remaining } of budgets) setRemaining.run(id, periodStartMs, remaining)
       mark.run(accountId)
+      insertAudit(audit)
     },
-    revokeKey: (id: string, atMs: number) => onKey(id, () => revoke.run(atMs, id).changes),
-    rotateKey: (...[id, { key, limits, oldExpiresAtMs }]: Parameters<AccountsStore['rotateKey']>) =>
-      onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes) ? makeKey(key, limits, id) : undefined,
+    revokeKey: (id: string, atMs: number, audit?: AuditEntry) =>
+      onKey(id, () => revoke.run(atMs, id).changes, audit),
+    rotateKey: (...[id, { key, limits, oldExpiresAtMs }, audit]: Parameters<AccountsStore['rotateKey']>) =>
+      onKey(id, () => replace.run(oldExpiresAtMs, key.id, id).changes, audit)
+        ? makeKey(key, limits, id)
+        : undefined,
   }
 }
 

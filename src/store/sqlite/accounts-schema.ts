@@ -93,7 +93,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
         bytes INTEGER NOT NULL DEFAULT 0
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
-      -- Sums, so that a quota is known without reading what it is about.
+      -- Sums, so that a quota can be checked without reading the entries.
       CREATE TABLE idempotency_totals (
         account_id TEXT PRIMARY KEY,
         entries INTEGER NOT NULL,
@@ -239,7 +239,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
     name: 'idempotency claims',
     sql: `
       ALTER TABLE idempotency ADD COLUMN claim INTEGER NOT NULL DEFAULT 0;
-      -- The newest claim that was given.
+      -- The number of the newest claim.
       CREATE TABLE idempotency_claims (newest INTEGER NOT NULL) STRICT;
       INSERT INTO idempotency_claims VALUES (0);
     `,
@@ -248,7 +248,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
     version: 6,
     name: 'charges written together',
     sql: `
-      -- The charges of the entry, a line each: id and credits. Empty in entries of before: each was one charge.
+      -- The charges of the entry, one per line: id and credits. Empty in older entries, which are one charge each.
       ALTER TABLE ledger ADD COLUMN charges TEXT NOT NULL DEFAULT '';
     `,
   },
@@ -256,9 +256,9 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
     version: 7,
     name: 'first key of rotations',
     sql: `
-      -- The key that a chain of rotations began with; null in that key itself.
+      -- The first key of a chain of rotations; null in that key itself.
       ALTER TABLE keys ADD COLUMN first_key_id TEXT;
-      -- UNION, not UNION ALL: it ends also where a damaged chain leads back to itself.
+      -- UNION instead of UNION ALL, so that it ends even if a damaged chain leads back to itself.
       WITH RECURSIVE chain (id, first_key_id, replaced_by) AS (
         SELECT id, id, replaced_by FROM keys
           WHERE replaced_by IS NOT NULL AND id NOT IN (SELECT replaced_by FROM keys WHERE replaced_by IS NOT NULL)

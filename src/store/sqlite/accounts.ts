@@ -19,10 +19,10 @@ import { noticeReaders } from './notices-records.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 import { userReaders } from './users-records.ts'
 
-/** How soon a change by another process is noticed. */
+/** How soon changes by other processes are noticed. */
 const WATCH_INTERVAL_MS = 150
 
-/** Accounts, users, billing and notices in one file, which the command line or another role may use at the same time. */
+/** Accounts, users, billing and notices in one file. The command line and other roles may use it at the same time. */
 export function openSqliteAccounts({
   clock,
   ...options
@@ -54,7 +54,7 @@ export function openSqliteAccounts({
     claimIdempotency: (claim) => writer.call('claimIdempotency', [claim, clock.now()]),
     extendIdempotency: (held, claimMs) => writer.call('extendIdempotency', [held, clock.now() + claimMs]),
     pruneSessions: () => writer.call('pruneSessions', [clock.now()]),
-    takePasswordReset: (reset) => writer.call('takePasswordReset', [reset, clock.now()]),
+    takePasswordReset: (reset, audit) => writer.call('takePasswordReset', [reset, audit, clock.now()]),
     async pruneLedger(maxAgeMs) {
       const beforeMs = clock.now() - maxAgeMs
       let pruned = 0
@@ -87,7 +87,6 @@ const ACCOUNTS_WRITES = [
   'setPassword',
   'createSession',
   'deleteSession',
-  'deleteSessionsOf',
   'putInvitation',
   'takeInvitation',
   'putPasswordReset',
@@ -99,7 +98,7 @@ const ACCOUNTS_WRITES = [
   'markUp',
 ] as const satisfies (keyof AccountsOperations)[]
 
-/** `data_version` costs a few microseconds and moves when any other connection has written. */
+/** `data_version` costs a few microseconds and changes when any other connection has written. */
 function watchChanges(db: DatabaseSync, watch: ChangeWatch, clock: Clock): () => void {
   const version = db.prepare('PRAGMA data_version')
   const newest = db.prepare('SELECT COALESCE(MAX(seq), 0) AS seq FROM changes')
@@ -120,7 +119,7 @@ function watchChanges(db: DatabaseSync, watch: ChangeWatch, clock: Clock): () =>
     try {
       look()
     } catch {
-      // Read again at the next turn. A file that was cut or replaced ends the service, see watch-files.ts.
+      // Retried at the next interval. A file that was truncated or replaced stops the service, see watch-files.ts.
     }
   })
 }

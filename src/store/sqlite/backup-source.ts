@@ -1,9 +1,9 @@
 /**
- * The state of a data folder at one instant, while a service writes to it. All files are locked for writing, a reader
- * begins on each, and the locks are released: a few milliseconds in which writers wait. What the readers see is what a
+ * The state of a data folder at one instant, while a service writes to it. All files are locked for writing, a read
+ * transaction begins on each, and the locks are released; writers wait for a few milliseconds. The readers see what a
  * kill of the service at that instant would have left.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,22 +15,33 @@ import { isPartlyCopied, NewerDatabaseError, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { assertRestored } from './unfinished-restore.ts'
 
-/** Writers give up after ten seconds: the locks are held for much less, also when one of them is hard to get. */
+/** Writers give up after ten seconds. The locks are held for much less, even if one of them is hard to get. */
 const LOCK_MS = 1_000
 const ATTEMPTS = 30
 const PAUSE_MS = 200
 const PAGES_PER_STEP = 1_024
-/** While a file waits to be copied, its log only grows. A backup that is so slow must not fill the disk of the service. */
+/** While a file waits to be copied, its log only grows. A slow backup must not fill the disk of the service. */
 const MAX_LOG_BYTES = 8 * 1024 ** 3
-/** Without these what is stored could not be used. They are written once, before anything that needs them. */
+/** The stored data is unusable without these. They are written once, before any data that needs them. */
 const KEY_FILES = ['webhook.key', 'cursor.key']
 
 export interface FolderSnapshot extends Snapshot {
-  /** Readers of the state of the instant, by the names of the files. */
+  /** Readers of the state at that instant, by file name. */
   readonly databases: ReadonlyMap<string, DatabaseSync>
 }
 
-export async function snapshotFolder(folder: string, clock: Clock): Promise<FolderSnapshot> {
+/** The free space on the disk of the service below which logs must not take more than is left. */
+interface DiskLimit {
+  /** Null disables the check. */
+  readonly minFreeBytes?: number | null
+  readonly freeBytes?: () => number
+}
+
+export async function snapshotFolder(
+  folder: string,
+  clock: Clock,
+  { minFreeBytes = null, freeBytes = () => freeBytesOf(folder) }: DiskLimit = {},
+): Promise<FolderSnapshot> {
   const there = databaseFiles(folder).filter(({ path }) => existsSync(path))
   if (!there.some(({ name }) => name === 'accounts'))
     throw new BackupRefusedError(`${folder} has no databases of this service.`)
@@ -40,8 +51,20 @@ export async function snapshotFolder(folder: string, clock: Clock): Promise<Fold
     for (const reader of readers) if (reader.isOpen) reader.close()
   }
   try {
+    const bytesBefore = there.map(({ path }) => logBytes(path))
     const assertLogs = () => {
-      for (const [index, { path }] of there.entries()) if (readers[index]?.isOpen) assertLog(path)
+      let grown = 0
+      for (const [index, { path }] of there.entries()) {
+        if (!readers[index]?.isOpen) continue
+        assertLog(path)
+        grown += Math.max(0, logBytes(path) - (bytesBefore[index] ?? 0))
+      }
+      if (minFreeBytes === null || grown === 0) return
+      const free = freeBytes()
+      if (free < minFreeBytes && grown > free)
+        throw new BackupRefusedError(
+          `The disk of ${folder} has ${megabytes(free)} left, and its logs grew by ${megabytes(grown)} meanwhile: the backup would fill it.`,
+        )
     }
     const files = there.map((file, index) => snapshotOf(file, readers[index] as DatabaseSync, assertLogs))
     const keys = KEY_FILES.filter((name) => existsSync(join(folder, name))).map((name) => ({
@@ -49,7 +72,7 @@ export async function snapshotFolder(folder: string, clock: Clock): Promise<Fold
       content: readFileSync(join(folder, name)),
     }))
     const databases = new Map(files.map(({ name }, index) => [name, readers[index] as DatabaseSync]))
-    return { takenAtMs, files, keys, databases, close }
+    return { takenAtMs, files, keys, databases, assertMayContinue: assertLogs, close }
   } catch (error) {
     close()
     throw error
@@ -77,7 +100,7 @@ async function atOneInstant(
     const takenAtMs = clock.now()
     for (const reader of readers) {
       reader.exec('BEGIN')
-      // A transaction begins with its first read.
+      // A read transaction begins with its first read.
       reader.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()
     }
     return { takenAtMs, readers }
@@ -89,7 +112,7 @@ async function atOneInstant(
   }
 }
 
-/** All or none. */
+/** Locks all or none. */
 function lockAll(databases: readonly DatabaseSync[]): boolean {
   const SQLITE_BUSY = 5
   try {
@@ -103,11 +126,24 @@ function lockAll(databases: readonly DatabaseSync[]): boolean {
 }
 
 function assertLog(path: string): void {
-  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const bytes = logBytes(path)
   if (bytes > MAX_LOG_BYTES)
     throw new BackupRefusedError(
-      `The log of ${path} grew to ${Math.round(bytes / 1e6)} MB meanwhile: the disk of the backup is too slow.`,
+      `The log of ${path} grew to ${megabytes(bytes)} meanwhile: the disk of the backup is too slow.`,
     )
+}
+
+function logBytes(path: string): number {
+  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`
 }
 
 function snapshotOf(
@@ -136,17 +172,17 @@ function snapshotOf(
       assertCopied(target, path)
       onBytes(pages * pageBytes)
     },
-    // Its log may be shortened again.
+    // The file's log can be truncated again afterwards.
     release: () => database.close(),
   }
 }
 
-/** A damaged file is not worth a backup: older ones would be removed for it. */
+/** A damaged file must not be backed up, because older backups would be removed in its favour. */
 function assertCopied(copy: string, path: string): void {
   const MAX_FAULTS = 3
   const database = new DatabaseSync(copy)
   try {
-    // Without a log beside it the file is whole by itself.
+    // Without a log beside it, the file is complete by itself.
     database.exec('PRAGMA journal_mode = DELETE')
     const faults = database
       .prepare(`PRAGMA quick_check(${MAX_FAULTS})`)

@@ -3,9 +3,9 @@ import { CONFIRMED, DROPPED, PENDING } from '../chain/row-codes.ts'
 import type { Migration } from '../migration.ts'
 
 /**
- * Ids and hashes are 32-byte blobs; an address is stored once, in a table of its own. A transaction's row id is
- * given in the order in which transactions were first seen. Rows of an address are stored in the order of its history.
- * Events and transaction texts are most of the volume: see `events-blocks.ts` and `chain-texts.ts`.
+ * Ids and hashes are 32-byte blobs; each address is stored once, in its own table. The row ids of transactions follow
+ * the order in which they were first seen. Rows of an address are stored in the order of its history. Events and
+ * transaction texts make up most of the volume: see `events-blocks.ts` and `chain-texts.ts`.
  */
 export const CHAIN_MIGRATIONS: readonly Migration[] = [
   {
@@ -16,7 +16,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
 
       CREATE TABLE addresses (id INTEGER PRIMARY KEY, address TEXT NOT NULL UNIQUE) STRICT;
 
-      -- One row. The name is random and stays for ever; a number is never given again.
+      -- One row. The name is random and never changes; a number is never reused.
       CREATE TABLE event_log (name TEXT NOT NULL, newest_seq INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
       INSERT INTO event_log VALUES (lower(hex(randomblob(4))), 0, 0);
       CREATE TABLE event_kinds (id INTEGER PRIMARY KEY, kind TEXT NOT NULL UNIQUE) STRICT;
@@ -70,7 +70,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         accepting_blue_score INTEGER,
         accepting_daa_score INTEGER
       ) STRICT;
-      -- The served text of a transaction: a row for each of the newest, older ones packed. A row wins over a block.
+      -- The served texts of transactions: the newest in rows of their own, older ones packed. A row replaces a block.
       CREATE TABLE transaction_texts (tx INTEGER PRIMARY KEY, parsed TEXT NOT NULL) STRICT;
       CREATE TABLE transaction_blocks (last_tx INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
       CREATE INDEX transactions_pending ON transactions (id) WHERE status = 0;
@@ -169,7 +169,7 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX token_entries_listed ON token_entries (token) WHERE kind = 'token';
       CREATE INDEX token_entries_held ON token_entries (token, place, key) WHERE kind = 'holder';
-      -- What an entry was before; NULL where there was none.
+      -- The previous value of an entry; NULL if there was none.
       CREATE TABLE token_undo (
         rank INTEGER NOT NULL,
         n INTEGER NOT NULL,

@@ -119,7 +119,10 @@ function followedChain(database: DatabaseSync) {
       setFact.run('coverage_from', String(block.timeMs))
       addFact.run('indexed_from', String(block.timeMs))
     },
-    /** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */
+    /**
+     * An unreadable transaction is missing from the rows of its addresses, which are unknown, so coverage restarts
+     * after it.
+     */
     recordGap(gap: ChainGap): void {
       insertGap.run(gap.atMs, JSON.stringify(gap))
       if (gap.reason === 'unreadable') setLater.run('coverage_from', String(gap.toTimeMs))
@@ -153,7 +156,7 @@ function transactionWriter(
   const enter = database.prepare(
     `INSERT INTO transactions (tx_id, status, first_seen, changed_at, mempool_event, accepted_event, fee)
       VALUES (?1, ${PENDING}, ?2, ?2, 1, 0, ?3)
-      ON CONFLICT (tx_id) DO UPDATE SET mempool_event = 1, changed_at = ?2, replaced_by = NULL,
+      ON CONFLICT (tx_id) DO UPDATE SET mempool_event = 1, changed_at = ?2, replaced_by = NULL, fee = coalesce(fee, ?3),
         status = CASE status WHEN ${DROPPED} THEN ${PENDING} ELSE status END
       RETURNING id, status`,
   )
@@ -170,6 +173,7 @@ function transactionWriter(
   )
   const moveRows = database.prepare('UPDATE address_rows SET time = ?, rank = ? WHERE tx = ?')
   const removeRows = database.prepare('DELETE FROM address_rows WHERE tx = ?')
+  const hasRows = database.prepare('SELECT 1 FROM address_rows WHERE tx = ? LIMIT 1')
 
   function putEffects(
     tx: number,
@@ -212,7 +216,7 @@ function transactionWriter(
       )
       const tx = Number(row?.id)
       texts.put(tx, transaction.parsed)
-      // All inputs are resolved now: these rows are the complete ones.
+      // All inputs are resolved now, so these rows replace the incomplete ones.
       if (known !== undefined) removeRows.run(tx)
       putEffects(tx, { timeMs: transaction.blockTimeMs, rank }, transaction.effects, firstSeq)
       return { tx, isKnown: known !== undefined }
@@ -222,8 +226,9 @@ function transactionWriter(
       const row = enter.get(blob(transaction.txId), atMs, transaction.fee)
       const tx = Number(row?.id)
       if (known !== undefined) {
-        if (row?.status === PENDING) moveRows.run(PENDING_TIME, tx, tx)
-        return
+        if (row?.status !== PENDING) return
+        moveRows.run(PENDING_TIME, tx, tx)
+        if (transaction.effects.length === 0 || hasRows.get(tx) !== undefined) return
       }
       texts.put(tx, transaction.parsed)
       putEffects(tx, { timeMs: PENDING_TIME, rank: tx }, transaction.effects, firstSeq)

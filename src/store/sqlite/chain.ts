@@ -3,7 +3,6 @@ import type { Clock } from '../../kit/clock.ts'
 import type { ChainStores } from '../chain.ts'
 import { addressTable } from './chain-addresses.ts'
 import { chainWrites } from './chain-operations.ts'
-import type { IndexBorders } from './chain-prune.ts'
 import { chainReader } from './chain-read.ts'
 import { CHAIN_MIGRATIONS } from './chain-schema.ts'
 import { eventReader } from './events-read.ts'
@@ -11,7 +10,7 @@ import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
 const PAGE_BYTES = 8192
 
-/** `inline` writes on the calling thread, for an indexer that has a thread of its own. */
+/** `inline` writes on the calling thread, for an indexer that runs in its own thread. */
 export function openSqliteChain({
   clock,
   inline = false,
@@ -31,23 +30,12 @@ export function openSqliteChain({
     chain: {
       ...functions(chainReader(database, addresses)),
       ...writes(['write']),
-      prune: ({ maxTransactionAgeMs, maxDroppedAgeMs, maxSeenAgeMs, chainBlocks }) => {
-        const nowMs = clock.now()
-        const borders: IndexBorders = {
-          transactionsBeforeMs: maxTransactionAgeMs === null ? null : nowMs - maxTransactionAgeMs,
-          droppedBeforeMs: nowMs - maxDroppedAgeMs,
-          seenBeforeMs: nowMs - maxSeenAgeMs,
-          maxSeenAgeMs,
-          chainBlocks,
-        }
-        return writer.call('prune', [borders])
-      },
+      prune: (retention) => writer.call('prune', [retention, clock.now()]),
     },
     events: {
       ...functions(eventReader(database, addresses)),
       ...writes(['numberAbove']),
-      retain: ({ maxAgeMs, maxBytes }) =>
-        writer.call('retain', [{ beforeMs: clock.now() - maxAgeMs, maxBytes }]),
+      retain: (retention) => writer.call('retain', [retention, clock.now()]),
     },
     close,
   }

@@ -1,46 +1,46 @@
-/** How the tables of this engine look in the form in which a store is copied: what is not said here is the same. */
+/** How the tables of this engine map to the form in which a store is copied; anything not listed here is identical. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type Area, type CopiedTable, isBig } from '../copy/copied-table.ts'
 import { MARKS_TABLE } from '../copy/copy-side.ts'
 
-/** Only here: made anew from what is copied, or of no use in another store. */
+/** Tables that are not copied: they are rebuilt from copied data, or are of no use in another store. */
 const NOT_COPIED: Record<string, string> = {
-  changes: 'tells other processes of what they have in memory',
-  leases: 'of processes on this store',
-  idempotency_claims: 'of processes on this store',
-  shared_counts: 'of processes on this store',
-  count_holders: 'of processes on this store',
-  heartbeats: 'of processes on this store',
+  changes: 'only invalidates what other processes have in memory',
+  leases: 'belongs to the processes that use this store',
+  idempotency_claims: 'belongs to the processes that use this store',
+  shared_counts: 'belongs to the processes that use this store',
+  count_holders: 'belongs to the processes that use this store',
+  heartbeats: 'belongs to the processes that use this store',
   shared_secrets: 'secrets are files beside the databases',
-  series_active: 'made from the rows',
+  series_active: 'derived from the rows',
   packed_rows: 'in series_rows',
   addresses: 'the address itself is copied',
   event_kinds: 'the kind itself is copied',
   event_log: 'in chain_state',
   event_tail: 'in events',
   event_blocks: 'in events',
-  event_addresses: 'made from the events',
-  acceptances: 'made from the transactions and blocks',
+  event_addresses: 'derived from the events',
+  acceptances: 'derived from the transactions and blocks',
   transaction_texts: 'in transactions',
   transaction_blocks: 'in transactions',
   marks: 'in job_position',
   facts: 'in chain_state and job_position',
-  [MARKS_TABLE]: 'of the copy itself',
+  [MARKS_TABLE]: 'belongs to the copy itself',
 }
 
 interface TableRule {
-  /** What it is called in both engines. */
+  /** Name of the table in the copy. */
   readonly as?: string
-  /** Columns with another name in both engines. */
+  /** Columns with a different name in the copy. */
   readonly rename?: Readonly<Record<string, string>>
   /** Columns that only this engine has. */
   readonly own?: readonly string[]
-  /** Columns of both engines that this one has no column for: how they are read. They are not written. */
+  /** Columns of the copy that this engine does not store, with the expressions that read them. They are not written. */
   readonly derived?: Readonly<Record<string, string>>
-  /** Where the rows are read from, as `t`. */
+  /** FROM clause for reading the rows, with the table as `t`. */
   readonly from?: string
   readonly key?: readonly string[]
-  /** In place of an insert: statement and the columns of its parameters. */
+  /** Replaces the insert: a statement and the columns of its parameters. */
   readonly write?: { readonly sql: string; readonly columns: readonly string[] }
 }
 
@@ -48,7 +48,7 @@ const groupId = '(SELECT id FROM book_groups WHERE feed = ? AND span = ? AND ins
 
 const RULES: Record<string, TableRule> = {
   idempotency_totals: {
-    // Triggers have made the sums already.
+    // Triggers have already created the sums.
     write: {
       sql: 'INSERT OR REPLACE INTO idempotency_totals (account_id, entries, bytes) VALUES (?, ?, ?)',
       columns: ['account_id', 'entries', 'bytes'],
@@ -121,7 +121,7 @@ const RULES: Record<string, TableRule> = {
   invitations: { key: ['role'] },
 }
 
-/** Tables of both engines that this one stores in a form of its own: see `copy-forms.ts`. */
+/** Tables of the copy that this engine stores in a different form: see `copy-forms.ts`. */
 const OWN_FORMS: Record<Area['label'], readonly Omit<CopiedTable, 'area'>[]> = {
   accounts: [{ name: 'numbers', columns: ['name', 'newest'], key: ['name'] }],
   environment: [],
@@ -149,15 +149,15 @@ const OWN_FORMS: Record<Area['label'], readonly Omit<CopiedTable, 'area'>[]> = {
   ],
 }
 
-/** A table of this engine, as it is read and written. */
+/** How a table of this engine is read and written. */
 export interface StoredTable extends CopiedTable {
   readonly select: (columns: readonly string[]) => string
-  /** What `select` is limited by to go on after a row. */
+  /** Condition that makes `select` continue after a row. */
   readonly after: string
   readonly insert: { readonly sql: string; readonly columns: readonly string[] } | undefined
 }
 
-/** From the schema of an open database. */
+/** Derives the tables from the schema of an open database. */
 export function storedTables(database: DatabaseSync, area: Area): StoredTable[] {
   const tables = database
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid`)
@@ -208,7 +208,7 @@ function storedTable(database: DatabaseSync, area: Area, stored: string): Stored
     key,
     select: (wanted) =>
       `SELECT ${wanted.map((column) => `${expression(column)} AS "${column}"`).join(', ')} FROM ${from}`,
-    // Not by the names of the result: several of the tables may have a column of that name.
+    // Uses expressions rather than result names, because several of the joined tables may have a column of that name.
     after: `WHERE (${key.map(expression).join()}) > (${key.map(() => '?').join()})`,
     insert: rule.write ?? {
       sql: `INSERT INTO ${stored} (${plain.map(({ column }) => column).join()}) VALUES (${plain.map(() => '?').join()})`,

@@ -1,6 +1,6 @@
 /**
- * Rows together with the coverage and finality of their feeds. Either all of it comes from memory, where blocks and
- * spans are stored under the epoch of the snapshot they were read in, or all of it is read in one transaction.
+ * Rows together with the coverage and finality of their feeds. Either everything comes from memory, where blocks and
+ * spans are stored under the epoch of the snapshot they were read in, or everything is read in one transaction.
  */
 import type { Span } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
@@ -30,7 +30,7 @@ export function coveredReads(parts: {
 
   const pageInTurns: EnvironmentStore['coveredPage'] = async (query) => {
     const { feeds, coverageTo } = query
-    const { page, ...rest } = await long.inOneState(async (own) => {
+    const { page, ...rest } = await long.inOneState(query, async (own) => {
       const finality = own.lookup.finality(feeds)
       const page = await own.reader.pageInTurns(query)
       const covered = pageSpan(query, page)
@@ -41,7 +41,7 @@ export function coveredReads(parts: {
         coverage: coverageOf(finality, covered, coverageTo, own.coverage),
       }
     })
-    return { ...rest, page: await page.finish() }
+    return { ...rest, page: 'finish' in page ? await page.finish() : page }
   }
 
   return {

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { countTurns } from '../../../test/fakes/count-turns.ts'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { encodeCandle } from '../../core/rows/candle.ts'
+import { SYMBOLS } from '../../core/symbol.ts'
+import { useTurnTime } from '../../kit/turns.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
-import type { EnvironmentStore } from '../environment.ts'
+import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { packRows } from '../rows/packed.ts'
 import { MAX_ROWS_IN_FLIGHT, openEnvironmentFile, openSqliteEnvironment } from './environment.ts'
 
@@ -22,7 +25,10 @@ async function withFile(run: (store: EnvironmentStore) => Promise<void>): Promis
   }
 }
 
-/** CPU time of this thread per turn of its event loop, in milliseconds, while `work` runs: load beside it does not count. */
+/**
+ * CPU time of this thread per turn of its event loop, in milliseconds, while `work` runs. Other load on the machine
+ * does not count.
+ */
 async function turnsDuring(work: Promise<unknown>): Promise<number[]> {
   const turns: number[] = []
   let isOver = false
@@ -49,7 +55,7 @@ test('a large append yields to the event loop: it works in short slices', () =>
     const turns = await turnsDuring(
       Promise.all(batches.slice(1).map((rows) => store.write({ rows: [{ feed, rows }] }))),
     )
-    // The bench holds the bound of 5 ms of wall time.
+    // The benchmark enforces the limit of 5 ms of wall time.
     const p99 = turns[Math.floor(turns.length * 0.99)] ?? 0
     assert.ok(p99 < 15, `p99 ${p99} ms`)
     const range = { from: START, to: START + 1e9 }
@@ -83,3 +89,26 @@ test('callers that do not wait for their writes are held back, so that no queue 
   rmSync(folder, { recursive: true })
   assert.ok(most <= MAX_ROWS_IN_FLIGHT + 1000, `${most} rows were waiting`)
 })
+
+test('the times of all feeds are read in turns, and a store that is closed meanwhile says so', (t) =>
+  withFile(async (store) => {
+    const feeds = SYMBOLS.map((symbol) => ({ ...candleFeed('cexa', '1s'), symbol }))
+    await store.write({ rows: feeds.map((feed) => ({ feed, rows: [candle(0, { time: START })] })) })
+    let nowMs = 0
+    t.after(useTurnTime(() => (nowMs += 1_000)))
+    const listed = await countTurns(() => store.series.feeds({}))
+    assert.deepEqual(
+      listed.result.map(({ firstTs, lastTs }) => [firstTs, lastTs]),
+      SYMBOLS.map(() => [START, START]),
+    )
+    const earliest = await countTurns(() => store.series.earliest({}))
+    assert.equal(earliest.result, START)
+    for (const { turns } of [listed, earliest]) assert.ok(turns >= SYMBOLS.length - 1, `${turns} turns`)
+    const probed = await countTurns(() => store.probe())
+    assert.equal(probed.turns, 0)
+
+    const reading = store.series.feeds({})
+    const closing = store.close()
+    await assert.rejects(reading, StoreClosedError)
+    await closing
+  }))

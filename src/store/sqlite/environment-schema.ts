@@ -7,8 +7,8 @@ export const COUNT_GROUPS = `UPDATE book_groups SET bytes =
         (SELECT coalesce(sum(octet_length(data)), 0) FROM book_blocks WHERE book_group = book_groups.id)`
 
 /**
- * One file per environment. Rows are clustered by their key, so that a page is one range of one tree;
- * nothing in the order of pages depends on when or in which order rows arrived.
+ * One file per environment. Rows are clustered by their key, so that a page is one range of one tree; the order of
+ * pages does not depend on when or in which order rows arrived.
  */
 export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
   {
@@ -56,7 +56,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (feed, ts, instrument, seq, revision)
       ) STRICT, WITHOUT ROWID;
 
-      -- which instruments have snapshots in which hour: sampling seeks instead of scanning
+      -- which instruments have snapshots in which hour, so that sampling seeks instead of scanning
       CREATE TABLE series_active (
         feed INTEGER NOT NULL,
         hour INTEGER NOT NULL,
@@ -64,7 +64,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (feed, hour, instrument)
       ) STRICT, WITHOUT ROWID;
 
-      -- one instrument over ten minutes: its rows lie in compressed blocks, the newest in a tail
+      -- ten minutes of one instrument: the newest rows are in a tail, the others in compressed blocks
       CREATE TABLE book_groups (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         feed INTEGER NOT NULL,
@@ -131,7 +131,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
   {
     version: 2,
     name: 'how much each feed takes',
-    // Counted once here, then with every write.
+    // Counted once here, afterwards updated with every write.
     sql: `
       ALTER TABLE feeds ADD COLUMN rows INTEGER NOT NULL DEFAULT 0;  -- those of series_rows
       ALTER TABLE feeds ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0; -- of their texts and instruments
@@ -159,5 +159,5 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** Longer rows stay on their page (an entry of a clustered tree may fill a quarter of it). */
+/** Large enough that longer rows stay on their page (an entry of a clustered tree may fill a quarter of it). */
 export const PAGE_BYTES = 8192

@@ -2,7 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { blockFormOf } from '../rows/block-form.ts'
-import type { PageQuery, SeriesQuery } from '../series.ts'
+import { type RestingWork, workInTurns } from '../rows/work-in-turns.ts'
+import type { FeedFilter, PageQuery, SeriesQuery } from '../series.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
 import { coveredReads } from './covered-reads.ts'
@@ -19,17 +20,17 @@ import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
 export interface SqliteEnvironmentOptions extends StoreFileOptions {
   clock: Clock
-  /** Who reads: a recorder needs less memory for it. */
+  /** Who reads; a recorder needs less memory for caches. */
   use?: 'api' | 'recorder'
   /**
-   * How long rows may be encoded before the thread does other work. A thread that only records may take longer: it
-   * reads from sockets in between, and encoding must keep up with reading.
+   * How long encoding may take before the thread does other work. A thread that only records may take longer, because
+   * encoding must keep up with what it reads from sockets in between.
    */
   holdMs?: number
 }
 
 const HOLD_MS = 1
-/** Rows that may wait for the writer; above it writes wait before they are sent. */
+/** Maximum number of rows waiting for the writer; beyond it, writes wait before they are sent. */
 export const MAX_ROWS_IN_FLIGHT = 40_000
 
 export function openEnvironmentFile({ use = 'api', ...options }: Omit<SqliteEnvironmentOptions, 'clock'>) {
@@ -45,10 +46,10 @@ export function openEnvironmentFile({ use = 'api', ...options }: Omit<SqliteEnvi
 }
 
 export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): Promise<EnvironmentStore> {
-  const { clock, file, cacheMb, holdMs = HOLD_MS } = options
+  const { clock, file, cacheMb, use = 'api', holdMs = HOLD_MS } = options
   const { database, functions, isClosed, close, writer: fileWriter } = openEnvironmentFile(options)
   const { writer, count } = countedWriter(fileWriter)
-  const caches = blockCaches(cacheBytesFor('blocks', cacheMb))
+  const caches = blockCaches(cacheBytesFor(use === 'api' ? 'blocks' : 'recorderBlocks', cacheMb))
   const cacheBytes = cacheBytesFor('longReads', cacheMb)
   const readersOf = (own: DatabaseSync): Readers => {
     const lookup = feedLookup(own, clock, count)
@@ -60,20 +61,30 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     { clock, isLogTooLong: () => isLogTooLong(file) },
   )
   const { lookup, reader, coverage } = readersOf(database)
-  const { earliest, feeds, revisions } = lookup
+  /** The file may be closed while the work rests. */
+  function* untilClosed<T>(work: RestingWork<T>): RestingWork<T> {
+    for (;;) {
+      if (isClosed()) throw new StoreClosedError()
+      const next = work.next()
+      if (next.done) return next.value
+      yield
+    }
+  }
   return {
     series: {
-      ...functions({ at: reader.at, earliest, feeds, revisions }),
+      ...functions({ at: reader.at, revisions: lookup.revisions }),
       ...functions({
+        earliest: (filter: FeedFilter) => workInTurns(untilClosed(lookup.earliest(filter)), holdMs),
+        feeds: (filter: FeedFilter) => workInTurns(untilClosed(lookup.feeds(filter)), holdMs),
         async page(query: PageQuery) {
           const page =
             (long.isFor(query) ? undefined : reader.page(query)) ??
-            (await long.inOneState((own) => own.reader.pageInTurns(query)))
+            (await long.inOneState(query, (own) => own.reader.pageInTurns(query)))
           return 'finish' in page ? page.finish() : page
         },
         count: (query: SeriesQuery) =>
           (long.isFor(query) ? undefined : reader.count(query)) ??
-          long.inOneState((own) => own.reader.countInTurns(query)),
+          long.inOneState(query, (own) => own.reader.countInTurns(query)),
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
@@ -94,7 +105,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     coverage: functions(coverage),
     markets: functions(marketReader(database)),
     ...functions(coveredReads({ reader, lookup, coverage, long })),
-    ...functions({ write: environmentWrite({ writer, clock, holdMs }) }),
+    ...functions({ write: environmentWrite({ writer, clock, holdMs }), probe: lookup.probe }),
     async compact(maxAgeMs, { betweenSteps = async () => true, blockRows, withUnfinal = false } = {}) {
       const before = clock.now() - maxAgeMs
       let packed = 0
@@ -124,7 +135,10 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   }
 }
 
-/** Counts calls twice, when they are sent and when they are done: what was read before either may be outdated. */
+/**
+ * Counts each call twice, when it is sent and when it is done, because anything read before either point may be
+ * outdated.
+ */
 function countedWriter(writer: Writer<EnvironmentOperations>): {
   writer: Writer<EnvironmentOperations>
   count: () => number

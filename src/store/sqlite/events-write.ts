@@ -1,11 +1,13 @@
 /** Writes of the event log. Each runs inside a transaction that the caller has begun. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { NewEvent } from '../events.ts'
+import { isPruned, type PruneTime } from '../chain/prune-time.ts'
+import type { NewEvent, Retention } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
+import { pruneTimeReader } from './chain-facts.ts'
 import { addressesOf, eventBlocks, eventPacker, kindTable, sizeOf, toParts } from './events-blocks.ts'
 import { logIdOf } from './events-read.ts'
 
-/** What one step of retention deletes at most: a few milliseconds of work. */
+/** Maximum that one step of retention deletes: a few milliseconds of work. */
 const RETAINED_EVENTS = 500
 const RETAINED_BLOCKS = 4
 
@@ -21,7 +23,27 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
   const removeTail = database.prepare('DELETE FROM event_tail WHERE seq = ?')
   const removeBlock = database.prepare('DELETE FROM event_blocks WHERE last_seq = ?')
   const removeAddress = database.prepare('DELETE FROM event_addresses WHERE address = ? AND block = ?')
+  const readPruneTime = pruneTimeReader(database)
+  const blockUpTo = database.prepare(
+    'SELECT last_seq AS seq, last_at AS at FROM event_blocks WHERE last_seq > ? AND last_at <= ? ORDER BY last_seq LIMIT 1',
+  )
+  const tailUpTo = database.prepare(
+    'SELECT seq, created_at AS at FROM event_tail WHERE seq > ? AND created_at <= ? ORDER BY seq LIMIT 1',
+  )
+  let firstRight: { seq: number; atMs: number } | undefined
   const newestSeq = () => Number(log.get()?.newest_seq)
+
+  /**
+   * The first time after this number that is not in the future; cached because many steps of retention ask for the same
+   * one.
+   */
+  function rightTimeAfter(seq: number, time: PruneTime): number | undefined {
+    if (firstRight === undefined || firstRight.seq <= seq || time.isFuture(firstRight.atMs)) {
+      const row = blockUpTo.get(seq, time.futureAfterMs) ?? tailUpTo.get(seq, time.futureAfterMs)
+      firstRight = row && { seq: Number(row.seq), atMs: Number(row.at) }
+    }
+    return firstRight?.atMs
+  }
 
   function forgetBlock(lastSeq: number): void {
     for (const address of addressesOf(blocks.unpack(lastSeq))) {
@@ -33,7 +55,7 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
 
   return {
     newestSeq,
-    /** The number of the first one; the others follow. */
+    /** Returns the number of the first event; the others follow. */
     append(events: readonly NewEvent[]): number {
       const first = newestSeq() + 1
       let bytes = 0
@@ -48,15 +70,25 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
       pack(newest)
       return first
     },
-    /** Whole blocks first, the oldest; a block goes when its newest event may. */
-    retain({ beforeMs, maxBytes }: { beforeMs: number; maxBytes: number }) {
+    /**
+     * Deletes whole blocks first, oldest first; a block is deleted once its newest event has expired. An event that a
+     * clock which was ahead has dated into the future expires with the first later event that has a plausible time;
+     * otherwise it would hold up the rest until its time comes.
+     */
+    retain({ maxAgeMs, maxBytes }: Retention, nowMs: number) {
       let left = Number(log.get()?.bytes)
       const before = left
       let deleted = 0
-      const mayGo = (atMs: number) => atMs < beforeMs || left > maxBytes
+      const { time } = readPruneTime(nowMs)
+      const old = time.olderThan(maxAgeMs)
+      const mayGo = (seq: number, atMs: number) => {
+        if (left > maxBytes) return true
+        const rightMs = time.isFuture(atMs) ? rightTimeAfter(seq, time) : atMs
+        return rightMs !== undefined && isPruned(rightMs, old)
+      }
       const oldest = blocks.from(0, RETAINED_BLOCKS)
       for (const block of oldest) {
-        if (!mayGo(block.lastAtMs)) break
+        if (!mayGo(block.lastSeq, block.lastAtMs)) break
         forgetBlock(block.lastSeq)
         left -= block.bytes
         deleted += block.count
@@ -64,7 +96,7 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
       const inTail = oldest.length === 0 ? tail.all(RETAINED_EVENTS) : []
       for (const row of inTail) {
         const event = toParts(row, kinds)
-        if (!mayGo(event.createdAtMs)) break
+        if (!mayGo(event.seq, event.createdAtMs)) break
         removeTail.run(event.seq)
         left -= sizeOf(event, ids)
         deleted++
@@ -75,7 +107,7 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable) {
     numberAbove(seq: number): void {
       if (newestSeq() < seq) advance.run(seq, 0)
     },
-    /** A transaction was undone. */
+    /** Called after a rollback. */
     forget(): void {
       kinds.forget()
       blocks.forget()

@@ -8,7 +8,7 @@ const POSITION = 'position'
 const LOG = 'log'
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
-/** One step per subscription that a table has rows of, however many each has. */
+/** Takes one step per subscription that has rows in a table, however many each has. */
 const ONE_PER_SUBSCRIPTION = (table: string) =>
   `WITH RECURSIVE s(id) AS (
      SELECT MIN(subscription_id) FROM ${table}
@@ -16,9 +16,9 @@ const ONE_PER_SUBSCRIPTION = (table: string) =>
      SELECT (SELECT MIN(subscription_id) FROM ${table} WHERE subscription_id > s.id) FROM s WHERE s.id IS NOT NULL
    )`
 
-/** Everything that writes. It runs inside a transaction that group-commit.ts begins and commits. */
+/** All writes of jobs and subscriptions. They run inside a transaction that group-commit.ts begins and commits. */
 export function jobWrites(db: DatabaseSync) {
-  const { noteHealth, ...subscriptions } = subscriptionWriters(db)
+  const { noteHealth, ignoreHealth, ...subscriptions } = subscriptionWriters(db)
   const readMark = db.prepare('SELECT value FROM marks WHERE name = ?')
   const writeMark = db.prepare(
     'INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
@@ -101,8 +101,9 @@ export function jobWrites(db: DatabaseSync) {
       return rows
     },
     settle(outcomes: readonly OutcomeRow[], health: readonly ReceiverHealth[], nowMs: number): void {
-      for (const outcome of outcomes) settling.settle(outcome, nowMs)
-      for (const entry of health) noteHealth(entry)
+      const applied = outcomes.filter((outcome) => settling.settle(outcome, nowMs))
+      const isOutdated = outcomes.length > 0 && applied.length === 0
+      health.forEach(isOutdated ? ignoreHealth : noteHealth)
     },
     retryNow: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
     prune: settling.prune,
@@ -120,14 +121,14 @@ function settler(db: DatabaseSync) {
   const removePayload = db.prepare(
     'DELETE FROM payloads WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE payload = ?1)',
   )
-  // When the claim ran out another worker may have claimed the job: then it is that one's to settle.
+  // Only while the claim holds: after it expired, another worker may have claimed the job and will settle it.
   const retry = db.prepare(
     `UPDATE jobs SET due_at = ?, failures = failures + 1, last_status = ?, last_error = ?, last_attempt_at = ?,
        duration_ms = ?, last_response = ?, last_request_head = ?, last_response_head = ? WHERE number = ? AND due_at = ?`,
   )
   const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
-  // Numbers rise with time, so the oldest are first: no index by time is needed, and the work is bounded. What is not
-  // due may be under way.
+  // Numbers increase with time, so the oldest rows come first: no index by time is needed, and the work is bounded. A
+  // job that is not due may be in progress.
   const stale = db.prepare(
     `SELECT number FROM (SELECT number, created_at, due_at FROM jobs ORDER BY number LIMIT ${PRUNE_ROWS})
      WHERE created_at < ? AND due_at <= ?`,
@@ -155,16 +156,15 @@ function settler(db: DatabaseSync) {
   }
 
   return {
-    settle([kind, number, claim, delayMs, ...tried]: OutcomeRow, nowMs: number): void {
+    /** Whether the outcome still applied. */
+    settle([kind, number, claim, delayMs, ...tried]: OutcomeRow, nowMs: number): boolean {
       const [atMs, status, error, durationMs, requestHead, responseHead, response] = tried
       const kept = [status, error, atMs, durationMs, response, requestHead, responseHead] as const
-      if (kind === 'release') release.run(nowMs, number, claim)
-      else if (kind === 'retry') {
-        retry.run(nowMs + delayMs, ...kept, number, claim)
-      } else {
-        finish.run(number, kind, 1, ...kept)
-        drop(number)
-      }
+      if (kind === 'release') return release.run(nowMs, number, claim).changes > 0
+      if (kind === 'retry') return retry.run(nowMs + delayMs, ...kept, number, claim).changes > 0
+      const isPending = finish.run(number, kind, 1, ...kept).changes > 0
+      drop(number)
+      return isPending
     },
     prune({ beforeMs, nowMs }: { beforeMs: number; nowMs: number }): number {
       let forgotten = Number(oldHistory.run(beforeMs).changes)

@@ -28,8 +28,8 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
-      -- The text of an event, once for all jobs that wait for it: a job outlives the event log. Two logs may give one
-      -- number to two events.
+      -- The text of an event, stored once for all its jobs, because jobs may outlive the event log. Two logs may use
+      -- the same number for different events.
       CREATE TABLE payloads (
         id INTEGER PRIMARY KEY,
         seq INTEGER NOT NULL,

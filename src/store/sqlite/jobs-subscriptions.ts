@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { matchesOnlyIf } from '../jobs/only-if.ts'
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import {
   DELETE_ROWS,
@@ -93,8 +94,7 @@ export function subscriptionWriters(db: DatabaseSync) {
       onlyIf: OnlyIf = {},
     ): SubscriptionRecord | undefined {
       const found = read.getSubscription(id)
-      const { secret = found?.secret, keyId = found?.keyId } = onlyIf
-      if (found?.secret !== secret || found?.keyId !== keyId) return undefined
+      if (found === undefined || !matchesOnlyIf(found, onlyIf)) return undefined
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
       if (entries.length > 0) {
         const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
@@ -110,15 +110,19 @@ export function subscriptionWriters(db: DatabaseSync) {
       changed()
       return Number(remove.run(id).changes) > 0
     },
-    /** Some of them; whether there may be more. */
+    /** Deletes some of the jobs and returns whether there may be more. */
     deleteJobs: (id: string): boolean => Number(removeJobs.run(id).changes) === DELETE_ROWS,
     noteHealth({ subscriptionId, ok, atMs, disable: reason, failingBeforeMs }: ReceiverHealth): void {
       if (ok) succeeded.run(atMs, subscriptionId)
       else failed.run(atMs, subscriptionId)
       if (reason === null) return
       disable.run(reason, atMs, subscriptionId, failingBeforeMs ?? null)
-      // Also where it was not switched off: its worker, which has stopped, reads it again.
+      // Also when it was not disabled, because its worker has stopped and must read it again.
       changed()
+    },
+    /** For health that is outdated; a worker that disables its subscription has stopped here too. */
+    ignoreHealth({ disable: reason }: ReceiverHealth): void {
+      if (reason !== null) changed()
     },
   }
 }

@@ -11,7 +11,7 @@ import { encodeTrade, type TradeInput } from '../../core/rows/trade.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { useTurnTime } from '../../kit/turns.ts'
-import { START } from '../conformance/engine.ts'
+import { candle, candleFeed, START } from '../conformance/engine.ts'
 import { observed } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { openSqliteEnvironment } from './environment.ts'
@@ -21,7 +21,7 @@ const feed = { dataset: 'trades', source: 'predmkt_b', symbol: 'BTC', interval: 
 const SPAN_MS = 600_000
 const CONTRACTS = 150
 const SPANS = 20
-/** What one turn of the loop may take at most; the first rounds run code that is not compiled yet. */
+/** Maximum duration of one turn of the event loop; the first rounds run code that is not compiled yet. */
 const HOLD_MS = 20
 const ROUNDS = 4
 
@@ -55,6 +55,8 @@ async function fill(store: EnvironmentStore): Promise<void> {
 const range = { from: START, to: START + SPANS * SPAN_MS }
 const query = { feeds: [feed], range, separator: ',' } as const
 
+const ANY = { feeds: [], range: { from: 0, to: 1 }, order: 'asc', limit: 1 } as const
+
 test('a page over very many contracts does not hold the loop, and has the rows as they were written', () =>
   inFolder(async (open) => {
     const first = await open()
@@ -66,7 +68,7 @@ test('a page over very many contracts does not hold the loop, and has the rows a
     const sold = newest.filter(({ side }) => side === 'sell')
     let best = Number.POSITIVE_INFINITY
     for (let round = 0; round < ROUNDS && best > HOLD_MS; round++) {
-      // Nothing is unpacked in a store that was just opened.
+      // A freshly opened store has nothing unpacked.
       const store = await open()
       const stop = watchTurns()
       const page = await store.series.page({ ...query, order: 'desc', limit: 2_500 })
@@ -86,7 +88,7 @@ test('a page over very many contracts does not hold the loop, and has the rows a
     assert.ok(best <= HOLD_MS, `a turn of ${best} ms`)
   }))
 
-/** Every turn has one step, as on a thread that is very slow. */
+/** Gives every turn only one step, as on a very slow thread. */
 async function stepByStep(run: () => Promise<void>): Promise<void> {
   let nowMs = 0
   const giveBack = useTurnTime(() => (nowMs += 1_000))
@@ -131,18 +133,51 @@ test('what is read in many turns is of one state of the file, whatever is writte
     await store.close()
   }))
 
+test('a page that merges packed days of several sources rests between blocks, and has the rows as they were written', () =>
+  inFolder(async (open) => {
+    const COUNT = 400
+    const feeds = [candleFeed('cexa'), candleFeed('perpdex')]
+    const rows = Array.from({ length: COUNT }, (_, index) => candle(index))
+    const wanted = { feeds, range: { from: START, to: START + 86_400_000 }, limit: COUNT, separator: ',' }
+    const store = await open()
+    for (const each of feeds) await store.write({ rows: [{ feed: each, rows }] })
+    const plain = await Promise.all(
+      (['asc', 'desc'] as const).map((order) => store.series.page({ ...wanted, order })),
+    )
+    assert.ok((await store.compact(-1e12, { blockRows: 10, withUnfinal: true })) > COUNT)
+    for (const { text, count, hasMore, last, firstTs } of plain) {
+      const order = firstTs === START ? 'asc' : 'desc'
+      await stepByStep(async () => {
+        const page = await store.series.page({ ...wanted, order })
+        assert.deepEqual(
+          { text: page.text, count: page.count, hasMore: page.hasMore, last: page.last },
+          { text, count, hasMore, last },
+        )
+        let [turns, isDone] = [0, false]
+        const counting = store.series.count({ ...wanted, order }).finally(() => {
+          isDone = true
+        })
+        for (; !isDone; turns++) await nextTurn()
+        assert.equal(await counting, COUNT)
+        // Half of the rows of each source are needed, and no block beyond them.
+        assert.ok(turns > COUNT / 10 && turns < (3 * COUNT) / 10, `${turns} turns`)
+      })
+    }
+    await store.close()
+  }))
+
 test('of very many long reads at once some are refused, and all that wait are read', () =>
   inFolder(async (open) => {
     const store = await open()
     await store.write({ rows: [{ feed, rows: spanOfTrades(0) }] })
     await stepByStep(async () => {
-      const reads = Array.from({ length: 200 }, () =>
+      const reads = Array.from({ length: 600 }, () =>
         store.series.page({ ...query, order: 'asc', limit: 10_000 }),
       )
       const outcomes = await Promise.allSettled(reads)
       const read = outcomes.filter(({ status }) => status === 'fulfilled')
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
-      assert.ok(read.length >= 50 && read.length <= 100, `${read.length} were read`)
+      assert.ok(read.length >= 500 && read.length <= 550, `${read.length} were read`)
       for (const { reason } of refused) assert.ok(reason instanceof StoreUnavailableError)
       assert.equal((await store.series.page({ ...query, order: 'asc', limit: 10_000 })).count, CONTRACTS)
     })
@@ -165,7 +200,7 @@ test('the log of the writer does not grow while one long read follows another', 
   let isDone = false
   const readAlways = async () => {
     while (!isDone)
-      await long.inOneState(async ({ database }) => {
+      await long.inOneState(ANY, async ({ database }) => {
         database.prepare('SELECT count(*) FROM rows').get()
         for (let turn = 0; turn < 5; turn++) await nextTurn()
       })
@@ -204,7 +239,7 @@ test('where nobody can cut the log, reads wait for it less and less often', asyn
   })
   const waitedMs = async () => {
     const sinceMs = nowMs
-    await long.inOneState(async () => {})
+    await long.inOneState(ANY, async () => {})
     return nowMs - sinceMs
   }
   const waitsWithin = async (ms: number) => {

@@ -8,12 +8,14 @@ import type { FeedLookup } from './series-lookup.ts'
 import type { SeriesReader } from './series-read.ts'
 
 const TURN_MS = 4
-/** Reads that may wait for the connection: each takes some hundredths of a second, some of them tenths. */
-const MAX_WAITING = 64
+/** Maximum number of reads that wait for the connection: samples, which may take hundreds of milliseconds each, … */
+const MAX_WAITING_SAMPLES = 64
+/** … and pages of rows, which take tens. All of them are read within a request's time. */
+const MAX_WAITING_PAGES = 512
 
 /**
- * How long a read waits for the writer to begin its log anew, and how long after it waited in vain others do not: twice as
- * long each time, since where nobody can cut the log all of them would wait in vain.
+ * How long a read waits for the writer to restart its log, and how long the following reads skip this wait after it was
+ * in vain. The pause doubles each time, because if nothing can truncate the log every read would wait in vain.
  */
 const LOG_WAIT = { pollMs: 10, maxMs: 1_000, pauseMs: 10_000, maxPauseMs: 5 * 60_000 }
 
@@ -27,13 +29,13 @@ export interface Readers {
 
 /**
  * Samples of many markets, and pages that cannot be read in one turn, are read in turns with other work of the thread.
- * All of a page is of one state of the file: they have a connection of their own, whose transaction stays open in
- * between, and take it one after another. It is opened by the first of them.
+ * A page must come from one state of the file, so these reads share a separate connection, whose transaction stays open
+ * between turns, and use it one after another. The first of them opens it.
  *
- * The writer begins its log anew when nobody reads from it. While one long read follows another that would never be, and
- * the log would grow: once it is too long, the next of them waits until it was cut.
+ * The writer restarts its log only when nobody reads from it. One long read after another would prevent that and let
+ * the log grow, so once it is too long, the next read waits until it was truncated.
  *
- * @param open left out for a database in memory, which has one connection that also writes: all is read at once
+ * @param open undefined for a database in memory, whose only connection also writes: everything is read at once
  */
 export function longReads(
   open: (() => Readers) | undefined,
@@ -46,7 +48,7 @@ export function longReads(
   let pauseMs = LOG_WAIT.pauseMs
   let nextWaitMs = Number.NEGATIVE_INFINITY
 
-  /** Others may read from it, too, and a writer may have nothing to write: then it does not help to wait. */
+  /** The wait is bounded, because others may read from the log, too, and the writer may have nothing to write. */
   const letLogEnd = async (): Promise<void> => {
     const sinceMs = elapsedMs(clock)
     while (isLogTooLong()) {
@@ -80,10 +82,10 @@ export function longReads(
   return {
     /** Whether a page takes long in most cases. */
     isFor: ({ stepMs }: SeriesQuery) => open !== undefined && stepMs !== undefined,
-    /** How long a page may take before it is read here. */
+    /** How long a page may take on the main connection before it is read here. */
     turnMs: open === undefined ? Number.POSITIVE_INFINITY : TURN_MS,
-    inOneState<T>(read: (readers: Readers) => Promise<T>): Promise<T> {
-      if (waiting >= MAX_WAITING)
+    inOneState<T>({ stepMs }: SeriesQuery, read: (readers: Readers) => Promise<T>): Promise<T> {
+      if (waiting >= (stepMs === undefined ? MAX_WAITING_PAGES : MAX_WAITING_SAMPLES))
         return Promise.reject(new StoreUnavailableError('Too many long reads wait for their turn.'))
       waiting++
       const result = last.then(() => {
@@ -93,7 +95,7 @@ export function longReads(
       last = result.catch(() => {})
       return result
     },
-    /** After the read that is under way. */
+    /** Waits for the read that is in progress. */
     close(): Promise<void> {
       closed ??= last.then(() => readers?.database.close())
       return closed

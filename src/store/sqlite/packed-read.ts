@@ -1,34 +1,34 @@
-/** Reads rows that lie in blocks (packed_rows), in the order of pages. */
+/** Reads rows that are packed into blocks (packed_rows), in the order of pages. */
 import type { DatabaseSync } from 'node:sqlite'
 import { SOURCES, type Source } from '../../core/source.ts'
 import { Lru } from '../../kit/lru.ts'
 import { type Arm, endOf, isAfter } from '../order/arms.ts'
+import type { Batches } from '../order/merge-batches.ts'
 import { lastOfBlock, type OpenBlock, openBlock, PAGE_SEPARATOR } from '../rows/row-block.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
-import type { StoredRow } from './series-page.ts'
+import type { JoinedBlocks, StoredRow } from './series-page.ts'
 
 export interface PackedReader {
-  /** Whether some block of the feed has rows in [from, to). */
+  /** Whether any block of the feed has rows in [from, to). */
   has(feed: number, from: number, to: number): boolean
   /** The end of the newest block of the feed that begins before an instant. */
   endBefore(feed: number, ts: number): number | undefined
-  /** Up to `limit` of each arm. */
-  rows(arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[]
-  /** A page of one feed as slices of its blocks; undefined where it takes more than that. */
-  page(arms: readonly Arm[], query: PageQuery): Page | undefined
-  /** Those of one feed in [from, to) and nothing else, with the separator of pages after each; undefined without a block. */
+  /** The rows of an arm, at most `size` at once and at most one block at once. */
+  batches(arm: Arm, query: SeriesQuery, size: number): Batches<StoredRow>
+  /** A page of one feed as slices of its blocks; undefined if the page needs anything else. Rests after each block. */
+  page(arms: readonly Arm[], query: PageQuery): RestingWork<Page | undefined>
+  /**
+   * All rows of a feed's blocks in [from, to), each followed by the separator of pages; undefined if there is no such
+   * block.
+   */
   joined(feed: number, from: number, to: number): JoinedBlocks | undefined
-  /** The time of the first (last) row in [from, to). */
+  /** The time of the first (`asc`) or last (`desc`) row in [from, to). */
   nearest(feed: number, order: 'asc' | 'desc', from: number, to: number): number | undefined
-  /** The last row of an arm's instrument in [from, to). */
+  /** The last row of an instrument in [from, to). */
   last(arm: Arm, instrument: string, from: number, to: number): StoredRow | undefined
-  /** Whether no row of the feed in [from, to) lies outside of blocks. */
+  /** Whether no row of the feed in [from, to) lies outside blocks. */
   isAlone(feed: number, from: number, to: number): boolean
-}
-
-interface JoinedBlocks {
-  readonly text: string
-  readonly times: number[]
 }
 
 interface Place {
@@ -37,17 +37,17 @@ interface Place {
   lastTs: number
 }
 
-/** Rows of a block that lie in a range: [low, high). */
+/** Rows of a block with an index in [low, high). */
 interface Run {
   readonly block: OpenBlock
   readonly low: number
   readonly high: number
 }
 
-/** What the columns of a row take beside its text. */
+/** Memory that the columns of a row take besides its text. */
 const ROW_WEIGHT = 40
 
-/** Blocks are never changed, and their ids never used again: connections may share what is opened of them. */
+/** Blocks never change and their ids are never reused, so connections may share opened blocks. */
 type OpenBlocks = Lru<number, OpenBlock>
 
 export function openBlocks(maxBytes: number): OpenBlocks {
@@ -103,19 +103,6 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
     const low = firstTs >= from ? 0 : indexOf(block.ts, from)
     return { block, low, high: lastTs < to ? block.count : indexOf(block.ts, to) }
   }
-  /** Blocks are opened as far as rows are taken. */
-  function* walk(
-    feed: number,
-    from: number,
-    to: number,
-    order: 'asc' | 'desc',
-  ): Iterable<[OpenBlock, number]> {
-    for (const each of places(feed, from, to, order)) {
-      const { block, low, high } = runOf(each, from, to)
-      if (order === 'asc') for (let i = low; i < high; i++) yield [block, i]
-      else for (let i = high - 1; i >= low; i--) yield [block, i]
-    }
-  }
   const isAlone = (feed: number, from: number, to: number) => beside.get(feed, from, to) === undefined
 
   return {
@@ -125,14 +112,17 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
     },
     endBefore: (feed, ts) => find('before', feed, ts)?.lastTs,
     joined(feed, from, to) {
-      const runs = [...places(feed, from, to, 'asc')].map((each) => runOf(each, from, to))
-      if (runs.length === 0) return undefined
+      const found = [...places(feed, from, to, 'asc')]
+      if (found.length === 0) return undefined
+      const wasUnpacked = found.some(({ id }) => opened.get(id) === undefined)
+      const runs = found.map((each) => runOf(each, from, to))
       return {
+        wasUnpacked,
         text: runs.map(textOf).join(''),
         times: runs.flatMap(({ block, low, high }) => block.ts.slice(low, high)),
       }
     },
-    page(arms, query) {
+    *page(arms, query) {
       const [arm] = arms
       const { order, limit } = query
       if (arm === undefined || arms.length > 1 || !isOfNeighbours(arm, query)) return undefined
@@ -147,6 +137,7 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
           break
         }
         const run = runOf(each, from, to)
+        yield
         const { block } = run
         const position = (index: number): Position => ({
           ts: block.ts[index] ?? 0,
@@ -180,14 +171,16 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
         ...{ count, hasMore, last, firstTs: first.ts, lastTs },
       }
     },
-    rows(arms, query, limit) {
+    *batches(arm, query, size) {
       const { order, filters } = query
-      if (filters?.open === true) return []
+      if (filters?.open === true) return
       const [from, to] = spanOf(query)
-      return arms.flatMap((arm) => {
-        const found: StoredRow[] = []
-        const source = SOURCES[arm.rank] as Source
-        for (const [block, index] of walk(arm.feed, from, to, order)) {
+      const source = SOURCES[arm.rank] as Source
+      for (const each of places(arm.feed, from, to, order)) {
+        const { block, low, high } = runOf(each, from, to)
+        let found: StoredRow[] = []
+        for (let at = low; at < high; at++) {
+          const index = order === 'asc' ? at : low + high - 1 - at
           const instrument = block.instrument(index)
           if (arm.instrument !== undefined && arm.instrument !== instrument) continue
           if (filters?.side !== undefined && filters.side !== block.side(index)) continue
@@ -196,14 +189,16 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
           const position = { ts: block.ts[index] ?? 0, source, instrument, seq: block.seq(index) }
           if (!isAfter(position, query)) continue
           found.push({ feed: arm.feed, position, text: block.row(index) })
-          if (found.length === limit) break
+          if (found.length < size) continue
+          yield found
+          found = []
         }
-        return found
-      })
+        yield found
+      }
     },
     nearest(feed, order, from, to) {
       for (const each of places(feed, from, to, order)) {
-        // Most often the end of a block, which need not be opened.
+        // Usually this is the end of a block, which need not be opened.
         if (order === 'asc' && each.firstTs >= from) return each.firstTs
         if (order === 'desc' && each.lastTs < to) return each.lastTs
         const { block, low, high } = runOf(each, from, to)
@@ -214,7 +209,7 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
     last(arm, instrument, from, to) {
       const source = SOURCES[arm.rank] as Source
       for (const each of places(arm.feed, from, to, 'desc')) {
-        // Of snapshots without instruments, which have one row at an instant.
+        // Snapshots without instruments have one row per instant, so the last row is found without opening the block.
         if (instrument === '' && each.lastTs < to && opened.get(each.id) === undefined) {
           const text = lastOfBlock(data.get(each.id)?.data as Uint8Array)
           const position = { ts: each.lastTs, source, instrument, seq: 0 }
@@ -233,14 +228,14 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
   }
 }
 
-/** What can be after the position, as [from, to). */
+/** The part of the range that can come after the position, as [from, to). */
 function spanOf({ range, order, position }: SeriesQuery): [number, number] {
   return order === 'asc'
     ? [Math.max(range.from, position?.ts ?? 0), endOf(range)]
     : [range.from, Math.min(endOf(range), (position?.ts ?? Number.MAX_SAFE_INTEGER - 1) + 1)]
 }
 
-/** Every row in its turn, as it lies in a block. */
+/** Whether the page takes every row in order, as rows lie in a block. */
 function isOfNeighbours(arm: Arm, { filters, stepMs, separator, limit }: PageQuery): boolean {
   return (
     arm.instrument === undefined &&
@@ -255,7 +250,7 @@ function textOf({ block: { text, starts }, low, high }: Run): string {
   return text.slice(starts[low], starts[high])
 }
 
-/** Of the first time at or after an instant. */
+/** Index of the first time at or after an instant. */
 function indexOf(times: readonly number[], ts: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {

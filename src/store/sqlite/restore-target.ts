@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { syncFolder } from '../backup/chunks.ts'
+import { LAST_BACKUP_FILES } from '../backup/last-backup.ts'
 import { numbersWithin } from '../backup/numbers-within.ts'
 import type { RestoredFile, RestoreTarget } from '../backup/ports.ts'
 import { BackupRefusedError } from '../backups.ts'
@@ -16,13 +17,13 @@ import { CONTINUE_NUMBERS } from './restore-numbers.ts'
 import { RESTORE_FOLDER } from './unfinished-restore.ts'
 
 const STATE = 'restore.json'
-/** What the folder of an unfinished restore becomes, before it is removed. */
+/** The folder of an unfinished restore is renamed to this before it is removed. */
 const FINISHED = 'restore-finished'
 const SPARE_BYTES = 16 * 1024 * 1024
-/** What an empty folder may have. */
-const NOTHING = new Set([`${SERVICE_LOCK}.lock`, `${SERVICE_LOCK}.json`, 'lost+found'])
+/** Names that an empty folder may contain. A backup that found nothing there has noted its failure. */
+const NOTHING = new Set([`${SERVICE_LOCK}.lock`, `${SERVICE_LOCK}.json`, 'lost+found', ...LAST_BACKUP_FILES])
 
-/** Refuses a folder with anything in it; what an unfinished restore left is removed. */
+/** Refuses a folder that is not empty, but removes what an unfinished restore left. */
 export async function openRestoreTarget(
   folder: string,
   { takenAtMs, files }: { takenAtMs: number; files: readonly RestoredFile[] },
@@ -36,8 +37,8 @@ export async function openRestoreTarget(
   try {
     assertEmpty(folder, unfinished)
     const staging = join(folder, RESTORE_FOLDER)
-    // The folder itself stays: as long as it is there, nobody opens the store.
-    for (const name of unfinished) rmSync(join(folder, name), { force: true })
+    // The staging folder itself stays, because nobody opens the store while it exists.
+    for (const name of [...unfinished, ...LAST_BACKUP_FILES]) rmSync(join(folder, name), { force: true })
     await mkdir(staging, { recursive: true, mode: 0o700 })
     for (const name of await readdir(staging)) if (name !== STATE) await rm(join(staging, name))
     await assertRoom(folder, files)
@@ -52,7 +53,7 @@ export async function openRestoreTarget(
         await syncFolder(staging)
         for (const name of names) await rename(join(staging, name), join(folder, name))
         await syncFolder(folder)
-        // In one step: whoever is killed here leaves either an unfinished restore or a finished one.
+        // A rename is a single step, so a kill leaves either an unfinished restore or a finished one.
         const finished = join(folder, FINISHED)
         await rename(staging, finished)
         await syncFolder(folder)
@@ -78,7 +79,7 @@ function assertKnown(folder: string, files: readonly RestoredFile[]): void {
   }
 }
 
-/** Files that an unfinished restore may have moved to their places. */
+/** Files that an unfinished restore may already have moved into place. */
 async function namesOfUnfinished(folder: string): Promise<string[]> {
   try {
     const names = JSON.parse(await readFile(join(folder, RESTORE_FOLDER, STATE), 'utf8')) as unknown

@@ -5,11 +5,12 @@ import type { Clock } from '../../kit/clock.ts'
 import { textWithBooks } from '../books/compose.ts'
 import { unpackSides } from '../books/pack-sides.ts'
 import { endOf } from '../order/arms.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
 
 /**
- * Feeds and what is known about them as a whole. `ownWrites` moves with every write of this process: a memory database does
- * not report those of its own connection.
+ * Feeds and what is known about them as a whole. `ownWrites` changes with every write of this process, because a memory
+ * database does not report the writes of its own connection.
  */
 export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () => number) {
   /** The id of a feed never changes, so only a missing one is looked up again. */
@@ -24,6 +25,7 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
         AND (?4 IS NULL OR interval = ?4)
       ORDER BY dataset, source, symbol, interval`,
   )
+  const anyFeed = database.prepare('SELECT 1 FROM feeds LIMIT 1')
   const edges = {
     first: [
       database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ?'),
@@ -59,7 +61,7 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
   const finalities = new Map<string, Finality>()
   const committed = database.prepare('PRAGMA data_version')
   let checked = { atMs: Number.NEGATIVE_INFINITY, own: -1, version: -1 }
-  /** Empties `finalities` when something was written since they were read. */
+  /** Clears `finalities` if anything was written since they were read. */
   const dropOutdated = (maxAgeMs: number) => {
     const own = ownWrites()
     const atMs = clock.now()
@@ -76,24 +78,35 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
 
   return {
     id,
-    /** Without their times, which take some reads each. */
+    /** Without their first and last times, which take several reads per feed. */
     named: (filter: FeedFilter): Feed[] => listed(filter).map(feedOf),
-    earliest(filter: FeedFilter): number | undefined {
-      const times = listed(filter)
-        .map((row) => edgeOf('first', Number(row.id)))
-        .filter((ts) => ts !== undefined)
-      return times.length === 0 ? undefined : Math.min(...times)
+    /** Rests between two feeds, as `feeds` does, because a store has hundreds of them and each takes several reads. */
+    *earliest(filter: FeedFilter): RestingWork<number | undefined> {
+      let earliest: number | undefined
+      for (const [place, row] of listed(filter).entries()) {
+        if (place > 0) yield
+        const first = edgeOf('first', Number(row.id))
+        if (first !== undefined) earliest = Math.min(first, earliest ?? first)
+      }
+      return earliest
     },
-    feeds: (filter: FeedFilter): FeedInfo[] =>
-      listed(filter).map((row) => ({
-        feed: feedOf(row),
-        before: Number(row.final_before),
-        epoch: Number(row.epoch),
-        version: Number(row.version),
-        corrections: Number(row.corrections),
-        firstTs: edgeOf('first', Number(row.id)),
-        lastTs: edgeOf('last', Number(row.id)),
-      })),
+    *feeds(filter: FeedFilter): RestingWork<FeedInfo[]> {
+      const infos: FeedInfo[] = []
+      for (const [place, row] of listed(filter).entries()) {
+        if (place > 0) yield
+        infos.push({
+          feed: feedOf(row),
+          before: Number(row.final_before),
+          epoch: Number(row.epoch),
+          version: Number(row.version),
+          corrections: Number(row.corrections),
+          firstTs: edgeOf('first', Number(row.id)),
+          lastTs: edgeOf('last', Number(row.id)),
+        })
+      }
+      return infos
+    },
+    probe: () => void anyFeed.get(),
     finality(feeds: readonly Feed[], maxAgeMs = 0): Finality[] {
       dropOutdated(maxAgeMs)
       return feeds.map((feed) => {
@@ -139,7 +152,7 @@ export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () =
 
 export type FeedLookup = ReturnType<typeof feedLookup>
 
-/** An old version of a row with books is shown with them, whole. */
+/** Adds the complete books to an old version of a row that had them. */
 function withBooks(text: string, { dataset, source }: Feed, packed: unknown): string {
   if (!(packed instanceof Uint8Array) || dataset !== 'snapshots') return text
   return textWithBooks(text, source, { sides: unpackSides(packed) })
@@ -149,7 +162,7 @@ function rank(revision: Revision): number {
   return SOURCES.indexOf(revision.position.source as Source)
 }
 
-/** The first or last time of snapshots with books: in the blocks and in the tails of the feed's outermost span. */
+/** The first or last time of grouped rows: in the blocks and in the tails of the feed's outermost span. */
 function bookEdges(database: DatabaseSync, edge: 'min' | 'max'): StatementSync[] {
   const column = edge === 'min' ? 'first_ts' : 'last_ts'
   const outermost = `feed = ?1 AND span = (SELECT ${edge}(span) FROM book_groups WHERE feed = ?1)`

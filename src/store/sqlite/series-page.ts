@@ -16,6 +16,13 @@ export interface StoredRow {
   text: string
 }
 
+export interface JoinedBlocks {
+  readonly text: string
+  readonly times: number[]
+  /** Whether a block was not in memory. */
+  readonly wasUnpacked: boolean
+}
+
 export const EMPTY_PAGE: Page = {
   text: '',
   count: 0,
@@ -27,7 +34,7 @@ export const EMPTY_PAGE: Page = {
 
 const MAX_STATEMENTS = 256
 
-/** Prepares a statement once for its text, with rows as arrays; the shapes of pages are few. */
+/** Prepares each statement text once, with rows as arrays; pages have few different shapes. */
 type Prepare = (sql: string) => StatementSync
 
 export function statementCache(database: DatabaseSync): Prepare {
@@ -44,10 +51,13 @@ export function statementCache(database: DatabaseSync): Prepare {
 
 type Row = (string | number | null)[]
 /**
- * A short page is a text: bytes outside the heap, allocated and dropped with every request, trigger garbage
- * collection.
+ * Short pages are returned as text, because bytes outside the heap, allocated and dropped with every request, trigger
+ * garbage collection.
  */
 const MAX_TEXT_ROWS = 200
+/** Most pages need few rows of each arm. The sizes are few, because each one is a prepared statement. */
+const FIRST_BATCH_ROWS = 32
+const MAX_BATCH_ROWS = 256
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
 export function pageReader(prepare: Prepare, oneState: OneState) {
@@ -62,7 +72,7 @@ export function pageReader(prepare: Prepare, oneState: OneState) {
       const [last, next] = keys(arms, query, 2, count - 1)
       return { last, hasMore: next !== undefined }
     }
-    // A short page ends where its range ends: the first row of the opposite walk.
+    // A page that is not full ends where its range ends, so its last row is the first row in the opposite order.
     const { position: _, ...whole } = query
     const order = query.order === 'asc' ? 'desc' : 'asc'
     const [last] = keys(arms, { ...whole, order }, 1, 0)
@@ -70,7 +80,7 @@ export function pageReader(prepare: Prepare, oneState: OneState) {
   }
 
   return {
-    /** The page as one text, concatenated inside the engine. */
+    /** The page as one text, concatenated inside SQLite. */
     text(arms: readonly Arm[], query: PageQuery): Page {
       const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
       const joined = `group_concat(text, ${literal(query.separator)})`
@@ -89,7 +99,7 @@ export function pageReader(prepare: Prepare, oneState: OneState) {
       }
       const [feed] = query.feeds
       if (feed !== undefined && query.feeds.length === 1 && hasOneRowPerInstant(feed)) {
-        // The last key follows from the last time; reading the next key is enough, whatever was written in between.
+        // The last key follows from the last time, so reading the next key is enough, whatever was written in between.
         const { bytes, count, firstTs, lastTs } = read()
         if (count === 0) return EMPTY_PAGE
         const last = { ts: lastTs, source: feed.source, instrument: '', seq: 0 }
@@ -105,15 +115,21 @@ export function pageReader(prepare: Prepare, oneState: OneState) {
         return pageOf(bytes, { count, firstTs, lastTs, ...lastOf(arms, query, count) })
       })
     },
-    /** Rows one by one, up to `limit`. */
-    rows(arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] {
-      const built = buildArms({ ...query, arms }, [...KEY, 'feed', 'text'], limit)
-      const sql = `SELECT ts, rank, instrument, seq, feed, text FROM (${built.sql} LIMIT ${whole(limit)})`
-      return allOf(prepare, sql, built.binds).map((row) => ({
-        position: toPosition(row),
-        feed: Number(row[4]),
-        text: String(row[5]),
-      }))
+    /** The single rows of an arm. Each batch is a statement of its own, so that nothing stays open between turns. */
+    *batches(arm: Arm, query: SeriesQuery, limit: number): Generator<StoredRow[], void, undefined> {
+      let { position } = query
+      for (let size = Math.min(limit, FIRST_BATCH_ROWS); ; size = Math.min(2 * size, MAX_BATCH_ROWS)) {
+        const built = buildArms({ ...query, position, arms: [arm] }, [...KEY, 'text'], size)
+        const sql = `SELECT ts, rank, instrument, seq, text FROM (${built.sql} LIMIT ${whole(size)})`
+        const rows = allOf(prepare, sql, built.binds).map((row) => ({
+          position: toPosition(row),
+          feed: arm.feed,
+          text: String(row[4]),
+        }))
+        yield rows
+        if (rows.length < size) return
+        position = rows.at(-1)?.position
+      }
     },
     count(arms: readonly Arm[], query: SeriesQuery): number {
       const built = buildArms({ ...query, arms }, ['ts'], query.limit)
@@ -123,7 +139,7 @@ export function pageReader(prepare: Prepare, oneState: OneState) {
   }
 }
 
-/** Limits and separators are part of the statement: bound ones make SQLite choose a slower plan. */
+/** Limits and separators are part of the statement text, because SQLite chooses a slower plan when they are bound. */
 function whole(value: number): number {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a row count: ${value}`)
   return value
@@ -133,7 +149,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Candles are on a grid: after this one there is no room for another inside the range. */
+/** Candles are on a grid, so the range may have no room for another one after this. */
 function endsAt({ range, order }: PageQuery, feed: Feed, lastTs: number): boolean {
   if (feed.interval === '') return false
   const step = INTERVAL_MS[feed.interval]
@@ -165,19 +181,19 @@ function toPosition(row: Row): Position {
   }
 }
 
-/** Rows joined inside the engine: most of the cost of reading a row is handing it over. */
+/** Rows joined inside SQLite, because most of the cost of reading a row is handing it over to JavaScript. */
 export function joinedReader(
   prepare: Prepare,
-  packed: { joined(feed: number, from: number, to: number): { text: string; times: number[] } | undefined },
+  packed: { joined(feed: number, from: number, to: number): JoinedBlocks | undefined },
 ): ReadJoined {
   return (feedId, from, to, separator, limit) => {
     const inBlocks = packed.joined(feedId, from, to)
     if (inBlocks !== undefined) {
       const sql = `SELECT ts, text FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts LIMIT ${whole(limit)}`
       const others = allOf(prepare, sql, [feedId, from, to])
-      const { text, times } = inBlocks
+      const { text, times, wasUnpacked } = inBlocks
       if (others.length === 0 && separator === PAGE_SEPARATOR && times.length <= limit)
-        return { bytes: Buffer.from(text), times }
+        return { bytes: Buffer.from(text), times, wasUnpacked }
       const texts = text.split(PAGE_SEPARATOR)
       const rows = [
         ...times.map((ts, index) => ({ ts, text: texts[index] ?? '' })),
@@ -185,7 +201,7 @@ export function joinedReader(
       ].sort((a, b) => a.ts - b.ts)
       const taken = rows.slice(0, limit)
       const bytes = Buffer.from(taken.map((row) => row.text + separator).join(''))
-      return { bytes, times: taken.map(({ ts }) => ts) }
+      return { bytes, times: taken.map(({ ts }) => ts), wasUnpacked }
     }
     const quoted = literal(separator)
     const sql = `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')
@@ -195,6 +211,7 @@ export function joinedReader(
     return {
       bytes: Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength),
       times: times.split(' ').map(Number),
+      wasUnpacked: false,
     }
   }
 }

@@ -5,6 +5,7 @@ import { type GroupReader, isGrouped } from '../books/group.ts'
 import { bookSamples } from '../books/sample.ts'
 import { type BookRef, bookRows } from '../books/walk.ts'
 import { type Arm, armsOf, comparePositions, endOf } from '../order/arms.ts'
+import { type Batches, mergedBatches } from '../order/merge-batches.ts'
 import { sampledRows } from '../order/sample.ts'
 import { blockFormOf } from '../rows/block-form.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
@@ -21,24 +22,26 @@ import { packedSamples, plainSamples } from './series-sample.ts'
 /** Reads rows on the calling thread. */
 export interface SeriesReader {
   readonly oneState: OneState
-  /** Undefined where it takes longer than a turn: then it is read in turns. */
+  /** Undefined when it takes longer than one turn; the page is then read in turns. */
   page(query: PageQuery): Page | UnfinishedPage | undefined
-  /** From blocks of final candles; undefined when the page is not made of them. See `FinalBlocks.page`. */
+  /** Built from blocks of final candles; undefined if the page cannot be built from them. See `FinalBlocks.page`. */
   finalPage(query: PageQuery, finality: readonly Finality[], missing: 'read' | 'give up'): Page | undefined
-  /** As `page`. */
+  /** Undefined when it takes longer than one turn, like `page`. */
   count(query: SeriesQuery): number | undefined
-  /** For pages of samples, and of very many groups, inside of one state that the caller holds. */
-  pageInTurns(query: PageQuery): Promise<UnfinishedPage>
+  /** For pages of samples, of very many groups and of many blocks, inside a transaction that the caller holds. */
+  pageInTurns(query: PageQuery): Promise<Page | UnfinishedPage>
   countInTurns(query: SeriesQuery): Promise<number>
   at(query: AtQuery): FoundRow | undefined
 }
 
-/** All of a page is read but for the texts of its rows: making them from books takes long. */
+/** A page that is read except for the texts of its rows, because building them from books takes long. */
 interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 
-/** Memory for final candles, and as much again for books: readers of several connections share it. */
+/**
+ * Caches of the same size for final candles, packed rows and books. Readers of several connections share the last two.
+ */
 export function blockCaches(maxBytes: number) {
   return { finalBytes: maxBytes, packed: openBlocks(maxBytes), books: unpackedBlocks(maxBytes) }
 }
@@ -48,7 +51,10 @@ export function seriesReader(parts: {
   lookup: FeedLookup
   caches: ReturnType<typeof blockCaches>
   holdMs: number
-  /** How long a page may take that is read at once. One that is read in turns takes as long in each: others wait for it. */
+  /**
+   * How long a page may take if it is read at once. A page that is read in turns takes as long in each turn, while
+   * others wait.
+   */
   turnMs: number
 }): SeriesReader {
   const { database, lookup, caches, holdMs, turnMs } = parts
@@ -69,16 +75,11 @@ export function seriesReader(parts: {
     const inBlocks = yield* packedSamples(packed, arms, query, limit)
     return inBlocks ?? (yield* sampledRows(samples(), arms, query, limit))
   }
-  const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
-    if (arms.length === 0) return []
-    const rows = pages.rows(arms, query, limit)
-    const inBlocks = packed.rows(arms, query, limit)
-    if (inBlocks.length === 0) return rows
-    if (rows.length > 0) return [...rows, ...inBlocks].sort(byFeed(arms)).sort(inOrder(query))
-    return arms.length === 1 ? inBlocks : inBlocks.sort(inOrder(query))
-  }
+  /** The rows of each arm outside blocks and in them. */
+  const plainLists = (arms: readonly Arm[], query: SeriesQuery, limit: number): Batches<StoredRow>[] =>
+    arms.flatMap((arm) => [pages.batches(arm, query, limit), packed.batches(arm, query, limit)])
 
-  /** Rows with their texts to come: plain ones and grouped ones, merged. */
+  /** Rows whose texts are not built yet: plain and grouped ones, merged. */
   function* rowsOf(query: SeriesQuery, limit: number): RestingWork<RowsOfPage> {
     if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
       throw new RangeError('only snapshots are sampled')
@@ -95,14 +96,18 @@ export function seriesReader(parts: {
         : sampled === undefined
           ? yield* bookRows(reader, grouped, query, limit)
           : yield* sampledRows(bookSamples(reader), grouped, sampled, limit)
-    const others =
-      sampled === undefined ? plainRows(plain, query, limit) : yield* plainSampled(plain, sampled, limit)
+    if (plain.length === 0) return { rows: refs, reader }
+    if (sampled === undefined) {
+      const lists: Batches<StoredRow | BookRef>[] = [[refs].values(), ...plainLists(plain, query, limit)]
+      return { rows: yield* mergedBatches(lists, query.order, limit), reader }
+    }
+    const others = yield* plainSampled(plain, sampled, limit)
     if (others.length === 0) return { rows: refs, reader }
     const merged = refs.length === 0 ? others : [...refs, ...others].sort(inOrder(query))
     return { rows: merged.slice(0, limit), reader }
   }
 
-  /** The texts of the rows, in their order: made one by one as they are taken. */
+  /** The texts of the rows in their order, built one by one as they are taken. */
   function* textsOf(
     { rows, reader }: RowsOfPage,
     request: BookRequest | undefined,
@@ -147,7 +152,7 @@ export function seriesReader(parts: {
     return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
   }
 
-  /** The newest rows are in no block yet: most pages that begin with them end before the first block. */
+  /** The newest rows are in no block yet, so most pages that begin with them end before the first block. */
   const newestPage = (query: PageQuery): Page | undefined => {
     const { order, position, range, feeds, limit } = query
     if (order === 'asc' || query.stepMs !== undefined || feeds.some(isGrouped)) return undefined
@@ -159,9 +164,11 @@ export function seriesReader(parts: {
     return page.count === limit && page.hasMore ? page : undefined
   }
 
-  /** A page inside of past days: without a grouped feed, its only one has blocks. */
-  const packedPage = (query: PageQuery): Page | undefined =>
-    query.feeds.some(isGrouped) ? undefined : packed.page(armsOf(query, lookup.id), query)
+  /** A page of past days comes from the blocks of its only feed; grouped feeds have no such blocks. */
+  function* packedOrComposed(query: PageQuery): RestingWork<Page | UnfinishedPage> {
+    const page = query.feeds.some(isGrouped) ? undefined : yield* packed.page(armsOf(query, lookup.id), query)
+    return page ?? (yield* composed(query))
+  }
 
   const finalPage: SeriesReader['finalPage'] = (query, finality, missing) => {
     const final = finality.length === 1 ? finality[0] : undefined
@@ -170,7 +177,7 @@ export function seriesReader(parts: {
     return id === undefined ? undefined : blocks.page(id, query, final, missing)
   }
 
-  /** The newest row at or before a time; its text is made while the file is in the same state. */
+  /** The newest row at or before a time; its text is built while the file is in the same state. */
   const rowAt = ({ feeds, time, notBefore, instrument, books: request }: AtQuery): FoundRow | undefined => {
     const range = { from: notBefore ?? 0, to: time, toInclusive: true }
     const filters = instrument === undefined ? {} : { instruments: [instrument] }
@@ -185,7 +192,7 @@ export function seriesReader(parts: {
     page: (query) =>
       oneState(() =>
         isComposed(query)
-          ? (newestPage(query) ?? packedPage(query) ?? workForOneTurn(composed(query), turnMs))
+          ? (newestPage(query) ?? workForOneTurn(packedOrComposed(query), turnMs))
           : plain(query),
       ),
     finalPage,
@@ -195,7 +202,7 @@ export function seriesReader(parts: {
         const arms = armsOf(query, lookup.id)
         return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
       }),
-    pageInTurns: (query) => inTurns(composed(query)),
+    pageInTurns: (query) => inTurns(packedOrComposed(query)),
     countInTurns: async (query) => (await inTurns(rowsOf(query, query.limit))).rows.length,
     at: (query) => oneState(() => rowAt(query)),
   }
@@ -204,12 +211,6 @@ export function seriesReader(parts: {
 function inOrder({ order }: SeriesQuery): (a: StoredRow | BookRef, b: StoredRow | BookRef) => number {
   const sign = order === 'asc' ? 1 : -1
   return (a, b) => comparePositions(a.position, b.position) * sign
-}
-
-/** Rows of the same place in the order of pages stay in the order of their feeds, wherever they lie. */
-function byFeed(arms: readonly Arm[]): (a: StoredRow, b: StoredRow) => number {
-  const order = new Map(arms.map(({ feed }, index) => [feed, index]))
-  return (a, b) => (order.get(a.feed) ?? 0) - (order.get(b.feed) ?? 0)
 }
 
 interface RowsOfPage {

@@ -1,13 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { NewAccount } from '../accounts.ts'
-import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
+import type { AuditEntry } from '../audit-entry.ts'
+import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore, WithUser } from '../users.ts'
 import { accountInserter } from './accounts-records.ts'
+import { auditInserter } from './audit-records.ts'
 import { asRecord, orConflict, recordOf } from './rows.ts'
 
 /** Rows of users, sessions, invitations and the audit log. */
 const USER = 'users.id, email, role, account_id AS accountId, users.created_at AS createdAtMs'
 
-/** Of one user; the oldest ends when there would be more. */
+/** Per user; one more session ends the oldest. */
 const MAX_SESSIONS = 50
 
 export function userReaders(db: DatabaseSync) {
@@ -74,48 +75,55 @@ export function userWriters(db: DatabaseSync) {
   const putReset = db.prepare('INSERT OR REPLACE INTO password_resets VALUES (?, ?, ?)')
   const endResets = db.prepare('DELETE FROM password_resets WHERE user_id = ?')
   const takeReset = db.prepare('DELETE FROM password_resets WHERE hash = ? RETURNING user_id, expires_at')
-  const insertAudit = db.prepare(
-    'INSERT INTO audit (at, actor, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
-  )
+  const insertAudit = auditInserter(db)
+
+  const createUser = (user: NewUser, { account, audit }: WithUser = {}): UserRecord => {
+    if (account !== undefined) insertAccount(account)
+    const { id, email, role, accountId, passwordHash, createdAtMs } = user
+    orConflict(`A user with the e-mail ${email} exists already.`, () =>
+      insert.run(id, email, role, accountId, passwordHash, createdAtMs),
+    )
+    insertAudit(audit)
+    return { id, email, role, accountId, createdAtMs }
+  }
 
   return {
-    createUser: (user: NewUser, account?: NewAccount): UserRecord => {
-      if (account !== undefined) insertAccount(account)
-      const { id, email, role, accountId, passwordHash, createdAtMs } = user
-      orConflict(`A user with the e-mail ${email} exists already.`, () =>
-        insert.run(id, email, role, accountId, passwordHash, createdAtMs),
-      )
-      return { id, email, role, accountId, createdAtMs }
-    },
-    setPassword: (...[userId, hash]: Parameters<UsersStore['setPassword']>) => {
+    createUser,
+    setPassword: (
+      ...[{ userId, passwordHash, keptSession }, audit]: Parameters<UsersStore['setPassword']>
+    ) => {
+      if (setPassword.run(passwordHash, userId).changes === 0) return false
       endResets.run(userId)
-      return setPassword.run(hash, userId).changes > 0
+      deleteSessions.run(userId, keptSession)
+      insertAudit(audit)
+      return true
     },
     createSession: (session: Parameters<UsersStore['createSession']>[0]) => {
       insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs)
       dropOldest.run(session.userId)
     },
     deleteSession: (hash: string) => void deleteSession.run(hash),
-    deleteSessionsOf: (userId: string, exceptHash = '') => void deleteSessions.run(userId, exceptHash),
     pruneSessions: (nowMs: number) => void pruneSessions.run(nowMs),
     putInvitation: ({ hash, role, accountId }: Parameters<UsersStore['putInvitation']>[0]) => {
       endInvitations.run(role)
       insertInvitation.run(hash, role, accountId)
     },
-    takeInvitation: (hash: string) => takeInvitation.run(hash).changes > 0,
+    takeInvitation: (...[hash, user, also]: Parameters<UsersStore['takeInvitation']>) =>
+      takeInvitation.run(hash).changes > 0 ? createUser(user, also) : undefined,
     putPasswordReset: ({ hash, userId, expiresAtMs }: Parameters<UsersStore['putPasswordReset']>[0]) =>
       void putReset.run(hash, userId, expiresAtMs),
     takePasswordReset: (
       { hash, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0],
+      audit: AuditEntry | undefined,
       nowMs: number,
     ) => {
       const taken = takeReset.get(hash)
       if (taken === undefined || Number(taken.expires_at) <= nowMs) return false
       setPassword.run(passwordHash, String(taken.user_id))
       deleteSessions.run(String(taken.user_id), '')
+      insertAudit(audit)
       return true
     },
-    addAudit: ({ atMs, actor, action, accountId, detail }: Parameters<UsersStore['addAudit']>[0]) =>
-      void insertAudit.run(atMs, actor, action, accountId, detail),
+    addAudit: (entry: AuditEntry) => insertAudit(entry),
   }
 }
