@@ -2,12 +2,12 @@
  * What a venue sends, in the service's own terms. Prices and sizes stay the venue's decimal text; times are
  * milliseconds since the epoch.
  *
- * A control observation travels in the same queue as the data, so its place among the data is its meaning: from a
- * `disconnected` on, and until the channel's next `subscribed`, nothing of the channel was observed.
+ * A control observation travels in the same queue as the data, and its position among the data matters: between a
+ * `disconnected` and the channel's next `subscribed`, nothing of the channel was observed.
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { MicroLevels } from '../core/order-book.ts'
-import type { MarketInput } from '../core/rows/market.ts'
+import type { MarketInput, MarketType } from '../core/rows/market.ts'
 import type { SettlementPrice } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
@@ -16,25 +16,28 @@ import type { Channel } from './channel.ts'
 interface Observed {
   readonly source: Source
   readonly symbol: AssetSymbol
-  /** The venue's own name of the thing (`BTCUSDT`, `BTC`, a market id). */
+  /** The venue's own name of the instrument (`BTCUSDT`, `BTC`, a market id). */
   readonly instrument: string
   /**
-   * The venue's time of the fact (trade time, book time, for spot quotes that of the frames around them); the receive
-   * time where the venue gives none.
+   * The venue's time of the fact (trade time, book time; for spot quotes, the time of the frames around them), or the
+   * receive time where the venue sends none.
    */
   readonly venueTimeMs: number
   readonly receivedMs: number
-  /** Equal for two reports of the same fact within (source, topic, symbol); null where the venue has no identity. */
+  /** Equal for two reports of the same fact within (source, topic, symbol); null where the venue identifies nothing. */
   readonly key: string | null
 }
 
-/** The aggressor's side. */
+/** Side of the aggressor. */
 export type TakerSide = 'buy' | 'sell'
 
 /** Price, size and, where the venue sends it, the number of orders. */
 export type Level = readonly [price: string, size: string, orders?: number]
 
-/** Where in a prediction market an observation belongs. The instrument is the token, or the market without tokens. */
+/**
+ * Where in a prediction market an observation belongs. The instrument is the token, or the market where it has no
+ * tokens.
+ */
 export interface MarketLeg {
   readonly marketId: string
   readonly tokenId: string | null
@@ -49,16 +52,16 @@ export interface TradeObservation extends Observed {
   readonly side: TakerSide
   /** Prediction markets only. */
   readonly leg?: MarketLeg
-  /** Negotiated away from the book: it counts as volume, but its price is in no candle. */
+  /** Negotiated away from the order book: it counts as volume, but candles ignore its price. */
   readonly isBlock?: boolean
   /**
-   * A trade that was requested after the fact, with a coarser time. Its id is the one that the stream gave it, so
-   * a trade that is already known by its id stays as it is.
+   * A trade that was requested later and has a coarser time. It has the same id as in the stream, so a trade that is
+   * already known by its id is left unchanged.
    */
   readonly isSwept?: boolean
 }
 
-/** One taker order's fills at one price, under a number that grows by one per symbol. */
+/** The fills of one taker order at one price, with a number that grows by one per symbol. */
 export interface AggregateTradeObservation extends Observed {
   readonly kind: 'aggregate_trade'
   readonly id: number
@@ -75,7 +78,7 @@ export interface CandleObservation extends Observed {
   readonly openTimeMs: number
   /** The last millisecond of the candle. */
   readonly closeTimeMs: number
-  /** True only when the venue marks it so, or when a REST row's end lies before the venue's time. */
+  /** True only when the venue marks the candle as closed, or when a REST row ends before the venue's present time. */
   readonly closed: boolean
   readonly open: string
   readonly high: string
@@ -90,7 +93,7 @@ export interface CandleObservation extends Observed {
 
 export interface FundingObservation extends Observed {
   readonly kind: 'funding'
-  /** The whole hour that was settled; venues stamp it some milliseconds, rarely minutes, late (`venueTimeMs`). */
+  /** The whole hour that was settled. Venues stamp it some milliseconds, rarely minutes, late (`venueTimeMs`). */
   readonly fundingTimeMs: number
   readonly fundingRate: string
   readonly nextFundingTimeMs: number
@@ -102,9 +105,9 @@ export interface OpenInterestObservation extends Observed {
   readonly kind: 'open_interest'
   /** In units of the asset. */
   readonly openInterest: string
-  /** The venue's own value, or open interest × mark of the same message; null when it takes a join. */
+  /** The venue's own value, or open interest × mark price of the same message; null where that would take a join. */
   readonly valueUsd: string | null
-  /** From a list that was requested: as old as the list may be. */
+  /** Taken from a requested list, so it may be as old as the list. */
   readonly isListed?: true
 }
 
@@ -115,11 +118,11 @@ export interface LiquidationObservation extends Observed {
   readonly price: string
   readonly averagePrice: string
   readonly quantity: string
-  /** The venue publishes only some of them (Binance: the latest per symbol and second). */
+  /** The venue publishes only some liquidations (Binance: the latest per symbol and second). */
   readonly sampled: boolean
 }
 
-/** An exchange's whole book: each one replaces the one before. */
+/** The whole order book of an exchange; each one replaces the one before. */
 export interface ExchangeBookObservation extends Observed {
   readonly kind: 'exchange_book'
   /** Descending. */
@@ -128,10 +131,10 @@ export interface ExchangeBookObservation extends Observed {
   readonly asks: readonly Level[]
 }
 
-/** The whole book of an instrument of a prediction market. */
+/** The whole order book of one instrument of a prediction market. */
 export interface BookSnapshotObservation extends Observed, MicroLevels {
   readonly kind: 'book_snapshot'
-  /** `poll`: what changes until the next one is not received. */
+  /** `poll`: changes between two polls are not received. */
   readonly via: 'stream' | 'rest' | 'poll'
   readonly leg: MarketLeg
 }
@@ -145,54 +148,55 @@ export interface BestBidAskObservation extends Observed {
 }
 
 /**
- * Prediction markets: levels of one instrument's book that changed together; sizes are absolute, `0` deletes. It
- * follows a `book_snapshot` of the instrument and needs no check of its own: the venue has made them all.
+ * Prediction markets: levels of one instrument's order book that changed together; sizes are absolute, `0` deletes a
+ * level. It follows a `book_snapshot` of the instrument and needs no further check, because the venue adapter has made
+ * them all.
  */
 export interface BookDeltaObservation extends Observed, MicroLevels {
   readonly kind: 'book_delta'
   readonly leg: MarketLeg
 }
 
-/** The instrument's book is not known from here until its next `book_snapshot`. */
+/** The instrument's order book is unknown from here until its next `book_snapshot`. */
 export interface BookLostObservation extends Observed {
   readonly kind: 'book_lost'
   readonly reason: BookLostReason
-  /** Until when the book was surely right. */
+  /** The order book was certainly right until this time. */
   readonly sinceMs: number
   readonly leg: MarketLeg
 }
 
 export type BookLostReason =
   | 'disconnected'
-  /** its top is not the top that the venue reports */
+  /** the best bid or ask differs from what the venue reports */
   | 'top_mismatch'
   | 'hash_mismatch'
   | 'crossed'
-  /** a frame came that is older than the one before it */
+  /** a frame arrived that is older than the one before it */
   | 'out_of_order'
   | 'negative_size'
   /** more levels than any tick size allows */
   | 'too_deep'
   | 'sequence_gap'
   | 'tick_size'
-  /** an open socket sends nothing of it while the venue has newer data */
+  /** an open socket sends nothing for this book although the venue has newer data */
   | 'frozen'
-  /** the whole socket was silent for longer than it ever should be, and sends again: frames may be missing */
+  /** the whole socket sends again after a silence longer than is normal, so frames may be missing */
   | 'silence'
-  /** a frame that may have changed it could not be read */
+  /** a frame that may have changed the book could not be read */
   | 'damaged'
-  /** a poll of it failed */
+  /** a poll of the book failed */
   | 'unanswered'
-  /** it is not followed any more */
+  /** the book is no longer followed */
   | 'ended'
 
-/** A catalogue entry as the venue has it now: emitted when it is first seen and when it has changed. */
+/** A catalogue entry as the venue has it now; emitted when it is first seen and whenever it changes. */
 export interface MarketObservation extends Observed {
   readonly kind: 'market'
   readonly market: MarketInput
 }
 
-/** The venue's own running figures of a market. */
+/** The venue's own current figures of a market. */
 export interface MarketTickerObservation extends Observed {
   readonly kind: 'market_ticker'
   /** Null before the first trade. */
@@ -206,23 +210,23 @@ export interface ReferencePriceObservation extends Observed {
   readonly kind: 'reference_price'
   readonly price: string
   readonly settlement: SettlementPrice
-  /** Another price of the same symbol is silent: this one does not prove that the channel is up. */
+  /** Another price of the same symbol is silent, so this one does not prove that the channel is up. */
   readonly isPartial?: boolean
 }
 
-/** A midpoint of a token, as the venue sampled it. */
+/** A midpoint of a token, sampled by the venue. */
 export interface MidObservation extends Observed {
   readonly kind: 'mid'
   readonly price: string
   readonly leg: MarketLeg
 }
 
-/** A candle of a yes/no contract, aligned to UTC. Prices are those of yes. */
+/** A candle of a yes/no contract, aligned to UTC. Prices are those of the yes side. */
 export interface ContractCandleObservation extends Observed {
   readonly kind: 'contract_candle'
   readonly interval: CandleInterval
   readonly openTimeMs: number
-  /** Null without a trade. */
+  /** Null if nothing was traded. */
   readonly price: Readonly<Record<'open' | 'high' | 'low' | 'close', string>> | null
   /** The last price before the candle. */
   readonly previous: string | null
@@ -233,27 +237,35 @@ export interface ContractCandleObservation extends Observed {
   readonly openInterest: string | null
 }
 
-/** One answer of an oracle. */
+/** One answer (round) of an oracle. */
 export interface OracleRoundObservation extends Observed {
   readonly kind: 'oracle_round'
-  /** Phase and round in one, above 2^53. */
+  /** Phase and round combined, above 2^53. */
   readonly roundId: bigint
   readonly price: string
   readonly updatedMs: number
 }
 
-/** The venue's own list of a market's trades was requested after its close and emitted in full before this. */
+/**
+ * Durations of the last list's markets that are not known and cannot be read; empty when all of the list could be read.
+ */
+interface UnreadMarketsObservation extends Observed {
+  readonly kind: 'unread_markets'
+  readonly marketTypes: readonly MarketType[]
+}
+
+/** The venue's list of a market's trades was requested after its close, and all of them were emitted before this. */
 interface SweptObservation extends Observed {
   readonly kind: 'swept'
 }
 
-/** Every trade of the symbol before an instant was emitted, of all listed markets that are not swept yet. */
+/** Every trade of the symbol before `toMs` was emitted, for all listed markets that are not swept yet. */
 interface SweptToObservation extends Observed {
   readonly kind: 'swept_to'
   readonly toMs: number
 }
 
-/** The stream's numbers show that trades of the symbol between two instants may be missing. */
+/** The stream's numbering shows that trades of the symbol between these times may be missing. */
 interface TradesLostObservation extends Observed {
   readonly kind: 'trades_lost'
   readonly fromMs: number
@@ -273,6 +285,7 @@ export type DataObservation =
   | BookDeltaObservation
   | BookLostObservation
   | MarketObservation
+  | UnreadMarketsObservation
   | MarketTickerObservation
   | ReferencePriceObservation
   | MidObservation
@@ -287,7 +300,7 @@ interface Control {
   readonly receivedMs: number
 }
 
-/** A route (one socket's worth of channels) is open after a time in which it was not. */
+/** A route (the channels of one socket) is open after a time in which it was not. */
 interface ConnectedObservation extends Control {
   readonly kind: 'connected'
   readonly route: string
@@ -303,7 +316,7 @@ interface DisconnectedObservation extends Control {
   readonly sinceMs: number
 }
 
-/** A new socket took over from the old one without a moment in between. */
+/** A new socket took over from the old one without an interruption. */
 interface RenewedObservation extends Control {
   readonly kind: 'renewed'
   readonly route: string
@@ -312,8 +325,8 @@ interface RenewedObservation extends Control {
 }
 
 /**
- * The venue accepted the channel; where it sends no acceptance, the opening of its socket counts as one. After a socket
- * that was cut because it sent nothing, an acceptance counts from the next data of its successor on.
+ * The venue accepted the channel or, where it sends no acceptance, its socket opened. After a socket was cut because it
+ * sent nothing, an acceptance counts only from the first data of the next socket.
  */
 interface SubscribedObservation extends Control {
   readonly kind: 'subscribed'
@@ -324,26 +337,28 @@ interface SubscribedObservation extends Control {
 export interface StaleObservation extends Control {
   readonly kind: 'stale'
   readonly channel: Channel
-  /** When it last sent data, or when it was subscribed. */
+  /** When the channel last sent data, or when it was subscribed. */
   readonly lastReceivedMs: number
 }
 
-/** A polled channel was answered, with or without something new. */
+/** A request for a polled channel was answered, with or without new data. */
 interface AnsweredObservation extends Control {
   readonly kind: 'answered'
   readonly channel: Channel
-  /** Everything before this was received; left out: everything until shortly before the answer. */
+  /** Everything before this time was received; if omitted, everything until shortly before the answer. */
   readonly observedToMs?: number
 }
 
-/** As `answered`, of a channel whose silence is a fault all the same: coverage ends here. */
+/** Like `answered`, for a channel whose silence is still a fault: coverage ends at `toMs`. */
 interface ObservedToObservation extends Control {
   readonly kind: 'observed_to'
   readonly channel: Channel
   readonly toMs: number
+  /** Nothing before this time can be replaced any more; omitted where that is not known. */
+  readonly settledMs?: number
 }
 
-/** A frame of this route could not be read: whatever it carried for one of these channels is missing. */
+/** A frame of this route could not be read; whatever it contained for these channels is missing. */
 interface DamagedObservation extends Control {
   readonly kind: 'damaged'
   readonly route: string

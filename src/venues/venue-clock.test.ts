@@ -27,7 +27,7 @@ function world(wallErrorMs = 0) {
     headers: { get: (name: string) => headers[name] ?? null },
     body: body(),
   })
-  /** An answer that takes that long, made in its middle. */
+  /** Requests an answer with this round trip; the venue dates it in the middle. */
   async function ask(roundTripMs = 40, more: Record<string, string> = {}) {
     const fetch = venue.through(async () => {
       time.advance(roundTripMs / 2)
@@ -37,7 +37,7 @@ function world(wallErrorMs = 0) {
     })
     return fetch('http://venue', INIT)
   }
-  /** With many answers, at all phases of a second. */
+  /** Learns from many answers, at all phases of a second. */
   async function settle() {
     for (let count = 0; count < 40; count++) {
       await ask()
@@ -56,11 +56,30 @@ test('before the first answer the time is not known; any answer makes it known, 
   await venue.whenKnown
 })
 
+test('a first answer that is hours from the wall clock is believed only with others that agree with it', async () => {
+  for (const wrongMs of [48 * 3_600_000, -2 * 3_600_000]) {
+    const { venue, ask, machine, errorMs } = world()
+    machine.venueErrorMs = wrongMs
+    await ask()
+    assert.equal(venue.isKnown, false, 'one wrong date')
+    machine.venueErrorMs = 0
+    await ask()
+    assert.deepEqual([venue.isKnown, errorMs()], [true, 0])
+    const other = world(wrongMs)
+    await other.ask()
+    await other.ask()
+    assert.equal(other.venue.isKnown, false)
+    await other.ask()
+    assert.equal(other.venue.isKnown, true, 'the wall clock is wrong')
+    assert.ok(Math.abs(other.errorMs()) <= 1_000)
+  }
+})
+
 test('a wall clock that the venue agrees with is followed exactly', async () => {
   const { settle, errorMs, machine } = world(300)
   await settle()
   assert.equal(errorMs(), 300)
-  // Corrected step by step, as by NTP.
+  // The wall clock is corrected step by step, as NTP does.
   while (machine.wallErrorMs > 0) {
     machine.wallErrorMs -= 50
     await settle()
@@ -131,7 +150,7 @@ test('a process that stood still is noticed before anybody reads the time, and w
   assert.equal(standstills.length, 1)
   assert.ok((standstills[0] ?? 0) > MAX_STANDSTILL_MS)
   await assert.rejects(Array.fromAsync(before.body ?? []), /stood still/)
-  // Who slept meanwhile goes on when the consequences are there.
+  // A sleeper resumes only after the consequences of the standstill have happened.
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(woken, false)
   time.advance(1_000)
@@ -153,7 +172,7 @@ test('a suspended machine is a standstill too, and its time goes on where the ve
   assert.deepEqual(standstills, [3_600_000])
   await settle()
   assert.equal(errorMs(), 0)
-  // Setting the clock is none.
+  // Setting the clock is not a standstill.
   machine.wallErrorMs = TEN_MINUTES_MS
   venue.now()
   assert.equal(standstills.length, 1)

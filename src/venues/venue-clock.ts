@@ -1,60 +1,63 @@
 /**
- * The clock of a recorder: the machine's monotonic clock, set by the `Date` header of every answer of its venue. Whoever
- * sets the machine's wall clock moves nothing here.
+ * The clock of a recorder: the machine's monotonic clock, set by the `Date` header of every answer from its venue, so
+ * that setting the machine's wall clock does not disturb it.
  *
  *   answer: Date D, sent at s, received at r (monotonic) ──▶ the offset lies between D − r and D + 1 s − s
  *
  *   unknown ──first answer──▶ known ──answer──▶ known more closely
+ *      └──far from the wall clock: several that agree with each other──▶ known
  *                               └──several answers that contradict it and agree with each other──▶ known anew
  *
- * A `Date` has whole seconds. The wall clock is finer, so it is followed while the answers do not contradict it.
+ * A `Date` has whole seconds. The wall clock is finer, so it is followed as long as the answers do not contradict it.
  *
- * The clock also notices that the process stood still (stopped, or on a suspended machine): what its sockets hold then is
- * older than it would seem. Listeners are called before anybody reads a time again, and timers wait until what follows
- * from it (sockets that are cut, gaps) has happened.
+ * The clock also notices when the process stood still (stopped, or on a suspended machine): data in its sockets is then
+ * older than its receive time would say. Listeners are called before anyone reads a time again, and timers wait until
+ * the consequences (sockets that are cut, gaps) have happened.
  */
 import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import type { Fetch, HttpResponse, ResponseHeaders } from './rest/http.ts'
 
-/** A span of offsets: the venue's time minus the monotonic one. */
+/** A range of offsets: the venue's time minus the monotonic time. */
 interface Bounds {
   readonly fromMs: number
   readonly toMs: number
 }
 
 const DATE_STEP_MS = 1_000
-/** An answer that took longer proves too little, unless nothing is known yet. */
+/** An answer that took longer is too imprecise, unless nothing is known yet. */
 const MAX_ROUND_TRIP_MS = 2_000
-/** A wall clock that is further from the venue's is wrong. */
+/** A wall clock that differs from the venue's by more than this is wrong. */
 const MAX_WALL_ERROR_MS = 2_000
-/** A wall clock that moved by more between two answers was set; by less, it was corrected a little. */
+/** A wall clock that moved by more than this between two answers was set; a smaller move is a correction. */
 const MIN_STEP_MS = 100
-/** Two clocks run apart by so much of the time. */
+/** Two clocks drift apart by at most this fraction of the time. */
 const DRIFT = 0.0001
-/** So many answers in a row outweigh what was known before. */
+/** This many consecutive answers that agree replace what was known before. */
 const CONTRADICTIONS = 3
+/** A first answer further from the wall clock needs others that agree with it, because either may be wrong. */
+const MAX_FIRST_ERROR_MS = 3_600_000
 const TICK_MS = 1_000
-/** Without a sign of this process for longer it stood still. */
+/** The process stood still if it showed no activity for longer than this. */
 export const MAX_STANDSTILL_MS = 5_000
-/** Within this time a standstill has had its consequences. */
+/** The consequences of a standstill have happened within this time. */
 const NOTICED_WITHIN_MS = 250
 
 export interface VenueClock extends Required<Clock> {
-  /** Whether an answer of the venue has set it; until then it shows the machine's time. */
+  /** Whether an answer of the venue has set the clock; until then it shows the machine's time. */
   readonly isKnown: boolean
-  /** Resolves when it is known. */
+  /** Resolves when the clock is known. */
   readonly whenKnown: Promise<void>
-  /** When the last answer set it, in its monotonic time. */
+  /** When the last answer set the clock, in monotonic time. */
   readonly setAtMs: number
-  /** Learns from the answers that pass, and spoils those that arrived during a standstill. */
+  /** Learns from the answers that pass through, and fails those that arrived during a standstill. */
   through(fetch: Fetch): Fetch
-  /** Looks for standstills until the returned function is called. */
+  /** Watches for standstills until the returned function is called. */
   watch(): () => void
 }
 
 export function createVenueClock(machine: {
   clock: Clock
-  /** Milliseconds since the machine was started, those in which it was suspended included; left out where it never is. */
+  /** Milliseconds since the machine started, including suspended time; omitted where the machine is never suspended. */
   uptime?: () => number
 }): VenueClock {
   const { clock } = machine
@@ -82,10 +85,15 @@ export function createVenueClock(machine: {
   function now(): number {
     const nowMs = elapsed()
     if (watchers > 0) {
-      if (nowMs - seenMs > MAX_STANDSTILL_MS) stoodStill(nowMs - seenMs)
-      // The wall clock was set, or the machine was suspended: its monotonic clock does not count that time.
-      else if (Math.abs(wallOffset() - seenWallMs) > MAX_STANDSTILL_MS) compareUptime()
-      look()
+      // Called for every message, so each clock is read only once.
+      const wallMs = clock.now() - nowMs
+      const isWallMoved = Math.abs(wallMs - seenWallMs) > MAX_STANDSTILL_MS
+      const stoodMs = nowMs - seenMs
+      seenMs = nowMs
+      seenWallMs = wallMs
+      if (stoodMs > MAX_STANDSTILL_MS) stoodStill(stoodMs)
+      // The wall clock was set, or the machine was suspended, which the monotonic clock does not count.
+      else if (isWallMoved) compareUptime()
     }
     return Math.floor(nowMs + offsetMs)
   }
@@ -120,7 +128,7 @@ export function createVenueClock(machine: {
 
   function learn(headers: ResponseHeaders, sentMs: number, receivedMs: number): void {
     const dateMs = Date.parse(headers.get('date') ?? '')
-    // From the cache of somebody between us and the venue.
+    // A response with an `Age` comes from a cache between us and the venue.
     if (!Number.isFinite(dateMs) || Number(headers.get('age') ?? 0) > 0) return
     if (known !== undefined && receivedMs - sentMs > MAX_ROUND_TRIP_MS) return
     if (!accept({ fromMs: dateMs - receivedMs, toMs: dateMs + DATE_STEP_MS - sentMs })) return
@@ -130,8 +138,12 @@ export function createVenueClock(machine: {
   }
 
   function accept(bounds: Bounds): boolean {
-    if (known === undefined) known = bounds
-    else {
+    if (known === undefined) {
+      const ofWall = wallOffset()
+      const isFar = ofWall < bounds.fromMs - MAX_FIRST_ERROR_MS || ofWall > bounds.toMs + MAX_FIRST_ERROR_MS
+      if (isFar) return outweighs(bounds)
+      known = bounds
+    } else {
       const driftMs = (elapsed() - setAtMs) * DRIFT
       const both = overlap({ fromMs: known.fromMs - driftMs, toMs: known.toMs + driftMs }, bounds)
       if (both === undefined) return outweighs(bounds)
@@ -160,7 +172,7 @@ export function createVenueClock(machine: {
     else if (offsetMs < fromMs || offsetMs > toMs) offsetMs = (fromMs + toMs) / 2
   }
 
-  /** What was in the sockets during a standstill is read after it, as if it had just been answered. */
+  /** Fails a body that was buffered during a standstill, because it would be read as if it had just been answered. */
   async function* unlessStoodStill(body: AsyncIterable<Uint8Array>, before: number) {
     const check = () => {
       now()

@@ -2,7 +2,7 @@
  * The port of a venue: one exchange, market or oracle behind the same interface.
  *
  *   describe      what it has, how quiet it may be, how far back it goes, how many requests it allows
- *   live          listen: typed observations as they come, connection changes among them
+ *   live          typed observations as they arrive, with connection changes among them
  *   history       the past, page by page, each page with the range that it settles
  *   witness       the newest data according to REST, independently of the socket
  *   check         one line for the operator: is it reachable and does it trade
@@ -22,7 +22,7 @@ import type { Fetch } from './rest/http.ts'
 import type { SentWeight } from './rest/sent-weight.ts'
 import type { RequestBudget } from './rest/weight-budget.ts'
 
-/** Half open: from is inside, to is not. */
+/** Half open: includes `fromMs`, excludes `toMs`. */
 export interface HistoryRange {
   readonly fromMs: number
   readonly toMs: number
@@ -31,9 +31,9 @@ export interface HistoryRange {
 export interface LiveDescription {
   /** Candles only. */
   readonly intervals?: readonly CandleInterval[]
-  /** The longest time this feed is silent while all is well; null where any silence is normal. */
+  /** The longest silence of this feed in normal operation; null where any silence is normal. */
   readonly maxSilenceMs: number | null
-  /** Candles of which some intervals are sent more often than the others. */
+  /** For candles, where the venue sends some intervals more often than others. */
   readonly maxSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
   readonly via: 'stream' | 'poll'
   /** Polls only: the pause between two requests. */
@@ -42,7 +42,7 @@ export interface LiveDescription {
 
 interface HistoryDescription {
   readonly intervals?: readonly CandleInterval[]
-  /** How far back the venue answers, counted from its present; null without a documented limit. */
+  /** How far back the venue's history reaches from its present time; null without a documented limit. */
   readonly maxAgeMs: number | null
 }
 
@@ -50,7 +50,7 @@ export interface VenueDescription {
   /** The folder's name: `binance-spot`. */
   readonly name: string
   readonly source: Source
-  /** Symbol → the venue's own name of it. */
+  /** Maps each symbol to the venue's own name. */
   readonly symbols: Readonly<Partial<Record<AssetSymbol, string>>>
   readonly live: Readonly<Partial<Record<Topic, LiveDescription>>>
   readonly history: Readonly<Partial<Record<Topic, HistoryDescription>>>
@@ -58,13 +58,15 @@ export interface VenueDescription {
   readonly notProvided: Readonly<Partial<Record<Topic, string>>>
   readonly budgets: Readonly<Record<string, RequestBudget>>
   readonly hosts: VenueHosts
-  /** Planned renewal of a socket, before the venue's own cut; null where the venue cuts nothing. */
+  /** Age at which a socket is renewed, before the venue would cut it; null where the venue never cuts. */
   readonly renewAfterMs: number | null
-  /** Oracles: the longest pause between two answers while all is well. */
+  /** Oracles: the longest pause between two answers in normal operation. */
   readonly heartbeatMs?: number
+  /** Younger data may still be replaced, as blocks of a chain are; omitted where nothing is ever replaced. */
+  readonly settlesAfterMs?: number
 }
 
-/** Base URLs without a trailing slash. Defaults are the real hosts; tests and the sandbox give loopback ones. */
+/** Base URLs without a trailing slash. Defaults are the real hosts; tests and the sandbox use loopback addresses. */
 export interface VenueHosts {
   readonly rest: string
   readonly stream: string
@@ -72,16 +74,16 @@ export interface VenueHosts {
 
 export interface LiveOptions {
   readonly signal: AbortSignal
-  /** Overrides the described silences, for venues that are quicker (a sandbox) or slower than usual. */
+  /** Overrides the described silences, for venues that are faster (a sandbox) or slower than usual. */
   readonly maxSilenceMs?: Partial<Record<Topic, number | null>>
 }
 
 export interface LiveSession extends AsyncIterable<Observation> {
-  /** The same observations, as many at a time as are waiting. One consumer per session, by either way. */
+  /** The same observations in batches of what is waiting. A session has one consumer, which uses either form. */
   batches(): AsyncIterable<readonly Observation[]>
   /**
-   * Replaces the socket that carries the channel, new before old. For a silence that the witness confirmed; without
-   * effect for a while after the last replacement; the pause grows until the channel sends data.
+   * Replaces the socket that carries the channel, after the witness confirmed that its silence is a fault. Has no
+   * effect for a while after the last replacement; this pause grows until the channel sends data.
    */
   reconnect(channel: Channel, reason: string): void
   stats(): LiveStats
@@ -99,41 +101,43 @@ interface LiveStats {
   readonly renewals: number
   readonly pollFailures: number
   readonly queued: number
-  /** Sockets that were dialled and have not ended. */
+  /** Sockets that were dialled and have not closed yet. */
   readonly sockets: number
-  /** Places that sockets are open to. */
+  /** Number of routes; each normally has one open socket. */
   readonly routes: number
-  /** Whether reading is stopped because the consumer is behind. */
+  /** Whether reading is paused because the consumer is behind. */
   readonly paused: boolean
 }
 
 export interface HistoryRequest {
   readonly topic: Topic
   readonly symbol: AssetSymbol
-  /** Candles always; open interest where the venue samples it (default its finest). */
+  /** Required for candles; optional for open interest where the venue samples it (its finest by default). */
   readonly interval?: CandleInterval
   readonly range: HistoryRange
-  /** Prediction markets: which market, by its id; needed for everything but the catalogue itself. */
+  /** Prediction markets: the id of the market; required for everything but the catalogue. */
   readonly market?: string
-  /** Aggregate trades: start right after this id instead of at the range's start. */
+  /** Aggregate trades: start right after this id instead of at the start of the range. */
   readonly afterId?: number
-  /** Needed for the present: it may use the share of the budget that walks through the past leave free. */
+  /** Needed for live data, so the request may use the share of the budget that history walks leave free. */
   readonly isUrgent?: boolean
 }
 
 /**
- * Pages ascend. `covered` ranges and `missing` ranges of all pages together are exactly the asked range, except
- * for the part that is not closed yet at the venue: a walk that ends early ends where the venue's present is.
+ * Pages ascend. The `covered` and `missing` ranges of all pages together are exactly the requested range, except for a
+ * part that the venue has not closed yet: such a walk ends at the venue's present time.
  */
 export interface HistoryPage {
   readonly observations: readonly DataObservation[]
-  /** According to the venue, nothing else than `observations` happened in this range. */
+  /** According to the venue, nothing but `observations` happened in this range. */
   readonly covered: HistoryRange | null
   readonly missing: readonly { readonly range: HistoryRange; readonly reason: 'not_provided' }[]
 }
 
 export interface Witness {
-  /** The newest data the venue has for the channel (candles: the open time of the newest one); null without a time. */
+  /**
+   * Time of the venue's newest data for the channel (candles: the open time of the newest one); null without a time.
+   */
   readonly newestMs: number | null
   /** The newest id or update number of the channel (candles: the trade count of the newest one); null without one. */
   readonly newestId: number | null
@@ -150,26 +154,26 @@ export interface CheckResult {
 export interface VenueNotice {
   readonly venue: string
   readonly code: 'credentials_missing' | 'credentials_invalid' | 'credentials_rejected'
-  /** One line for the operator: what is missing, and what that costs. */
+  /** One line for the operator: what is missing and what the consequence is. */
   readonly line: string
 }
 
 export interface Venue {
   readonly describe: VenueDescription
-  /** As of now; left out where there are none. */
+  /** Current notices; omitted by venues that have none. */
   readonly notices?: readonly VenueNotice[]
   readonly deadLetters: DeadLetters
-  /** Throws before any socket is opened when a channel is not in the description. */
+  /** Throws before any socket is opened if a channel is not in the description. */
   live(channels: readonly Channel[], options: LiveOptions): LiveSession
   history(request: HistoryRequest, options: { signal: AbortSignal }): AsyncIterable<HistoryPage>
-  /** Undefined where no independent answer exists (liquidations). */
+  /** Undefined where no independent source exists (liquidations). */
   witness(channel: Channel, options: { signal: AbortSignal }): Promise<Witness | undefined>
   check(options: { signal: AbortSignal }): Promise<CheckResult>
-  /** What was sent in the present window of each budget; left out where nothing is counted. */
+  /** What was sent in the current window of each budget; omitted where nothing is counted. */
   sentWeight?(): readonly SentWeight[]
 }
 
-/** What every venue factory takes. All but the clock have live defaults. */
+/** Dependencies of every venue factory. All but the clock default to the real ones. */
 export interface VenueDependencies {
   readonly clock: Clock
   readonly hosts?: Partial<VenueHosts>
@@ -179,5 +183,5 @@ export interface VenueDependencies {
   readonly onDeadLetter?: (letter: DeadLetter) => void
 }
 
-/** Headers go with the upgrade request, for venues that require a signature there. */
+/** The headers are sent with the upgrade request, for venues that require a signature there. */
 export type Dial = (url: string, headers?: Readonly<Record<string, string>>) => WebSocket

@@ -1,4 +1,4 @@
-/** Builds candles from the venue's own list of aggregate trades, and reports the time that they do not cover. */
+/** Builds candles from the venue's own list of aggregate trades, and reports the time that the list does not cover. */
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { checkTrade } from '../shared/check-trade.ts'
@@ -9,11 +9,11 @@ import type { SymbolParts } from './symbol-parts.ts'
 export interface TradeCandles {
   /** Candles that are complete. */
   readonly candles: readonly Candle[]
-  /** The answer reaches so far, in whole candles. */
+  /** The end of the answer, rounded down to whole candles. */
   readonly wholeMs: number
-  /** What the venue no longer has. */
+  /** Ranges that the venue no longer has. */
   readonly missing: readonly HistoryRange[]
-  /** Candles in which a trade number is missing or a trade is invalid; another answer may have them. Ascending. */
+  /** Candles in which a trade number is missing or a trade is invalid; a later answer may be complete. Ascending. */
   readonly broken: readonly HistoryRange[]
 }
 
@@ -31,7 +31,7 @@ export async function requestTradeCandles(
   parts: SymbolParts,
   range: HistoryRange,
   lengthMs: number,
-  isUrgent = false,
+  { isUrgent = false, onTrade }: { isUrgent?: boolean; onTrade?: (trade: TradeFact) => void } = {},
 ): Promise<TradeCandles> {
   const { symbol, venue, signal, writer, counts } = parts
   const builder = createCandleBuilder({ lengthMs })
@@ -53,7 +53,11 @@ export async function requestTradeCandles(
     const verdict = checkTrade(trade)
     if (verdict === 'empty') counts.emptyTrades += 1
     else if (verdict === 'bad') breakCandles(trade.venueTimeMs, trade.venueTimeMs)
-    else builder.add(tradeFact(trade))
+    else {
+      const fact = tradeFact(trade)
+      builder.add(fact)
+      onTrade?.(fact)
+    }
   }
 
   const request = { topic: 'aggregate_trades', symbol, range, isUrgent } as const

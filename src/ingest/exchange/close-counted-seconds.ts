@@ -1,13 +1,15 @@
 /**
- * Seconds built from trades without numbers. Nothing but the venue's own count of the minute can close them:
+ * Seconds built from trades without numbers. Only the venue's own count of the minute can close them:
  *
- *   as many as we have, or fewer          ──▶ closed; a known gap in the minute is none, if its trades were all sent again
- *   more                                  ──▶ waits for `lateTradesMs`; then what of the minute has no other proof
- *                                             (prove-parts.ts) is a gap in trades and seconds
- *   not known                             ──▶ as if there were more
+ *   as many as we have, or fewer          ──▶ closed; a known gap in the minute is closed too, if all its trades were
+ *                                             sent again
+ *   more                                  ──▶ waits for `lateTradesMs`; then the part of the minute without another
+ *                                             proof (prove-parts.ts) is a gap in trades and seconds
+ *   unknown                               ──▶ treated as more
  *
- * Some venues count trades of size 0, some do not. One makes up for a trade that the venue counts and we lack only where
- * our volume is the venue's: else the one that we lack was a real one.
+ * Some venues count trades of size 0, others do not. Such a trade can account for a difference in the counts only if
+ * our volume equals the venue's; otherwise the trade that we lack was a real one. They are not stored, so after a restart
+ * their number is unknown for the minutes that had begun, and an equal volume alone is the proof.
  */
 import { add, compare, type Decimal, ZERO } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -29,15 +31,18 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
   const feeds: Feed[] = plan.hasTrades ? [feed, trades] : [feed]
   const built = new BuiltSeconds()
   let waiting: WaitingMinute[] = []
-  /** Empty trades, by their minute. */
+  /** Number of empty trades, by minute. */
   const empties = new Map<number, number>()
+  const resumedMs = left === undefined ? Number.NEGATIVE_INFINITY : clock.now()
+  const emptiesOf = (openMs: number) =>
+    openMs < resumedMs ? Number.POSITIVE_INFINITY : (empties.get(openMs) ?? 0)
   const proof = new MinuteParts()
   if (left !== undefined) {
     built.resume(left)
     for (const trade of left.trades) proof.trade(trade)
   }
 
-  /** False while more trades are waited for. */
+  /** Returns false while the minute waits for more trades. */
   function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
     const { openMs, count } = minute
     const endMs = openMs + MINUTE_MS
@@ -45,12 +50,12 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     const verdict = judgeCount({
       count,
       stored: own.reduce((sum, candle) => sum + candle.count, 0),
-      empty: hasVolume(own, minute.volume) ? (empties.get(openMs) ?? 0) : 0,
+      empty: hasVolume(own, minute.volume) ? emptiesOf(openMs) : 0,
       isInGap: built.inGap(openMs, endMs),
       isOverdue: nowMs >= endMs + plan.lateTradesMs,
     })
     if (verdict === 'wait') return false
-    // After a start the venue sends the last trades again: of a second that was closed before, only some of them.
+    // After a start the venue sends its last trades again, but only some of those of a second that was closed before.
     const candles = built.take(endMs).filter((candle) => candle.openMs >= openMs)
     if (verdict === 'lost') closeProvenParts(minute, candles)
     else putSeconds(parts, verdict === 'broken' ? built.outsideGaps(candles) : candles, true)
@@ -74,7 +79,7 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     if (plan.hasTrades) tracker.unproven(trades, unproven.fromMs, unproven.toMs)
   }
 
-  /** Nothing proves any more that none of their trades is missing. */
+  /** Drops the oldest seconds, because nothing can prove any more that their trades are complete. */
   function dropOldest(): void {
     const lost = built.dropOldest()
     if (lost === undefined) return
@@ -112,7 +117,7 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
         waiting = waiting.slice(1)
       }
     },
-    // The venue cannot be requested again, so nothing is left to the backfill.
+    // These trades cannot be requested from the venue again, so nothing is left to the backfill.
     closedToMs: undefined,
   }
 }
@@ -124,29 +129,32 @@ function hasVolume(candles: readonly Candle[], volume: Decimal | undefined): boo
 
 type CountVerdict =
   | 'whole'
-  /** More than the venue counts. */
+  /** We have more trades than the venue counts. */
   | 'more'
-  /** None is missing outside the known gaps. */
+  /** No trade is missing outside the known gaps. */
   | 'broken'
   | 'wait'
-  /** Some are missing. */
+  /** Trades are missing. */
   | 'lost'
 
 /** Judges the stored trades of a minute by the venue's count. */
 export function judgeCount(minute: {
-  /** Undefined where it is not known: nothing proves that the stored trades are all. */
+  /** Undefined if unknown: then nothing proves that the stored trades are complete. */
   readonly count: number | undefined
   readonly stored: number
-  /** Empty trades, which the venue may or may not count; none where volume is missing. */
+  /**
+   * Empty trades, which the venue may or may not count: infinite if their number is unknown, 0 if our volume differs
+   * from the venue's.
+   */
   readonly empty: number
   readonly isInGap: boolean
-  /** Whether late trades are no longer waited for. */
+  /** Whether the wait for late trades is over. */
   readonly isOverdue: boolean
 }): CountVerdict {
   const { count, stored } = minute
   const own = Math.min(stored + minute.empty, count ?? Number.POSITIVE_INFINITY)
   if (count === undefined || own < count) return minute.isOverdue ? 'lost' : 'wait'
-  // A new subscription may have sent the missed trades again: the venue's own count is the proof.
+  // A new subscription may have sent the missed trades again; the venue's own count then proves that all are there.
   if (stored <= count && (count > 0 || !minute.isInGap)) return 'whole'
   return minute.isInGap ? 'broken' : 'more'
 }

@@ -1,4 +1,4 @@
-/** When a second that is built from trades is closed: soon, but never before it is surely over. */
+/** A second built from trades is closed soon, but never before it is certainly over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -13,6 +13,7 @@ import { createRowWriter } from '../shared/write-rows.ts'
 import { closeCountedSeconds, judgeCount } from './close-counted-seconds.ts'
 import { closeNumberedSeconds } from './close-numbered-seconds.ts'
 import type { MinuteProver } from './prove-minutes.ts'
+import type { UnclosedTrades } from './resume.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
@@ -21,10 +22,12 @@ const RANGE = { fromMs: START_MS - 3_600_000, toMs: START_MS + 3_600_000 }
 async function start(
   name: 'binance-futures' | 'hyperliquid',
   isJoined: (closeMs: number) => boolean,
-  options: { beginsMs?: number | undefined; judge?: MinuteProver['judge'] } = { beginsMs: START_MS },
+  options: { beginsMs?: number | undefined; judge?: MinuteProver['judge']; left?: UnclosedTrades } = {
+    beginsMs: START_MS,
+  },
 ) {
   const { plan } = VENUES[name]
-  const clock = manualClock(START_MS)
+  const clock = manualClock(options.left === undefined ? START_MS : START_MS + 30_000)
   const store = await storesIn(':memory:', clock).environment('test')
   const { series, coverage, close } = store
   const writer = createRowWriter({
@@ -47,7 +50,7 @@ async function start(
   const prover: MinuteProver = { trade() {}, judge, forget() {} }
   const seconds =
     plan.secondsFrom === 'trades'
-      ? closeCountedSeconds(parts)
+      ? closeCountedSeconds(parts, options.left)
       : closeNumberedSeconds(
           parts,
           { isKnown: isJoined, unknownFrom: () => Number.POSITIVE_INFINITY },
@@ -59,18 +62,18 @@ async function start(
     counts,
     trade: (ms: number) =>
       seconds.trade({ timeMs: START_MS + ms, price: '100', size: '1', side: 'buy', fills: 1 }),
-    /** Seconds after the start that are stored as closed. */
+    /** The stored closed seconds, counted from the start. */
     async closed() {
       seconds.show()
       await writer.flush()
       const rows = await readRows({ series, coverage } as never, feed, RANGE)
       return rows.filter((row) => row.closed).map((row) => (Date.parse(row.timestamp) - START_MS) / 1_000)
     },
-    /** Thirteen hours count as observed. */
+    /** Records thirteen hours as observed. */
     cover() {
       for (const each of feeds) tracker.confirm(each, START_MS, START_MS + 13 * 3_600_000)
     },
-    /** What is not, in hours after the start. */
+    /** The gaps in these thirteen hours, in hours after the start. */
     async lost() {
       await writer.flush()
       const read = feeds.map((each) => coverage.read([each], START_MS, START_MS + 13 * 3_600_000))
@@ -202,7 +205,7 @@ test('trades without numbers: around a gap, only seconds are closed of which a c
   const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
   seconds.gap(START_MS + 500, START_MS + 5_000)
   for (const ms of [100, 1_100, 9_000, 20_000, 40_000]) trade(ms)
-  // One is in the gap, the other was lost without a sign: it may be any before the candle that counts six.
+  // One trade is in the gap, the other was lost unnoticed: it may be any trade before the candle that counts six.
   seconds.minute(minuteCandle(6), START_MS + 30_000)
   seconds.minutes([minuteCandle(7)], [], MINUTE)
   await seconds.close(START_MS + 64_000)
@@ -220,7 +223,7 @@ test('trades without numbers: no second of a known gap is closed, however many t
     const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
     seconds.gap(START_MS + 500, START_MS + 5_000)
     for (const ms of [100, 1_100, 9_000]) trade(ms)
-    // Proves the first two, in whose seconds the gap is.
+    // Proves the first two trades, in whose seconds the gap lies.
     seconds.minute(minuteCandle(2), START_MS + 2_000)
     seconds.minutes([minuteCandle(count)], [], MINUTE)
     await seconds.close(START_MS + 81_000)
@@ -263,6 +266,24 @@ test('trades without numbers: an empty trade does not stand for a lost one, whos
   await seconds.close(START_MS + 81_000)
   assert.deepEqual([await closed(), counts.missedMinutes], [[], 1])
   await end()
+})
+
+test('trades without numbers: after a restart, empty trades of the earlier run are found by the equal volume', async () => {
+  for (const [volume, expected] of [
+    [3, [0, 1, 40]],
+    [4, []],
+  ] as const) {
+    const trades = [100, 1_100].map((ms) => ({
+      ...({ id: `${ms}`, timeMs: START_MS + ms, price: '100', size: '1', side: 'buy', fills: 1 } as const),
+    }))
+    const left = { fromMs: START_MS, trades, gaps: [] }
+    const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true, { left })
+    trade(40_000)
+    seconds.minutes([minuteCandle(4, volume)], [], MINUTE)
+    await seconds.close(START_MS + 81_000)
+    assert.deepEqual([await closed(), counts.missedMinutes], [expected, volume === 3 ? 0 : 1])
+    await end()
+  }
 })
 
 test('trades without numbers: the stored trades of a minute are judged by the count of the venue', () => {

@@ -18,9 +18,11 @@ function trade(id: number): AggregateTradeObservation {
   }
 }
 
-/** `answeredToMs`: the venue answers for no time after it. */
+/** `answeredToMs`: the venue's answers cover no time after this. */
 function setUp(isKnown: (id: number) => boolean, answeredToMs = Number.POSITIVE_INFINITY) {
-  const clock = manualClock(START_MS)
+  const manual = manualClock(START_MS)
+  let setMs = 0
+  const clock = { ...manual, now: () => manual.now() + setMs, elapsed: () => manual.now() - START_MS }
   const out: number[] = []
   const gaps: [number, number][] = []
   const asked: HistoryRequest[] = []
@@ -47,7 +49,7 @@ function setUp(isKnown: (id: number) => boolean, answeredToMs = Number.POSITIVE_
     onGap: (fromMs, toMs) => void gaps.push([fromMs, toMs]),
     onError: (error) => assert.fail(String(error)),
   })
-  /** Lets time pass until nothing moves any more. */
+  /** Advances the clock and lets all pending work finish. */
   async function pass(ms: number): Promise<void> {
     for (let at = 0; at < ms; at += 500) {
       clock.advance(500)
@@ -55,7 +57,10 @@ function setUp(isKnown: (id: number) => boolean, answeredToMs = Number.POSITIVE_
       for (let i = 0; i < 5; i++) await turn()
     }
   }
-  return { follower, out, gaps, asked, pass }
+  const setClock = (byMs: number) => {
+    setMs += byMs
+  }
+  return { follower, out, gaps, asked, pass, setClock }
 }
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
@@ -93,6 +98,21 @@ test('a gap is requested by number and comes out in order, once', async () => {
   assert.deepEqual(gaps, [])
 })
 
+test('a clock that is set back while trades wait does not hold up their repair', async () => {
+  const { follower, out, gaps, pass, setClock } = setUp((id) => id !== 5)
+  follower.push(trade(0))
+  await pass(3_000)
+  for (const id of [1, 4]) follower.push(trade(id))
+  setClock(-3_600_000)
+  await pass(4_000)
+  assert.deepEqual(out, numbers(0, 4))
+  follower.push(trade(6))
+  await pass(2_000)
+  setClock(-3_600_000)
+  await pass(30_000)
+  assert.deepEqual([out.at(-1), gaps.length], [6, 1])
+})
+
 test('a gap that the venue cannot fill is reported, and what follows still comes out', async () => {
   const { follower, out, gaps, pass } = setUp((id) => id < 3 || id > 9)
   follower.push(trade(0))
@@ -114,6 +134,32 @@ test('too many trades that wait for an answer are let out, with the gap reported
   assert.equal(follower.isWaiting, false)
 })
 
+test('after a repair, what waited comes out in several turns, in order', async () => {
+  const { follower, out, pass } = setUp(() => true)
+  follower.push(trade(0))
+  await pass(3_000)
+  for (let id = 2; id < 9_000; id++) follower.push(trade(id))
+  let most = 0
+  let seen = out.length
+  let isOver = false
+  const watch = async () => {
+    while (!isOver) {
+      most = Math.max(most, out.length - seen)
+      seen = out.length
+      await turn()
+    }
+  }
+  const watching = watch()
+  await pass(6_000)
+  isOver = true
+  await watching
+  assert.deepEqual(
+    out,
+    Array.from({ length: 9_000 }, (_, id) => id),
+  )
+  assert.ok(most < 9_000 / 2, `${most} at once`)
+})
+
 test('silence proves nothing: only a later trade or an answer of the venue does', async () => {
   let known = 2
   const { follower, out, asked, pass } = setUp((id) => id <= known)
@@ -122,7 +168,7 @@ test('silence proves nothing: only a later trade or an answer of the venue does'
   assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS)
   await pass(10_000)
   assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS, 'nothing waits, and nothing is proven')
-  // The socket is down: trades happen that are not sent.
+  // The socket is down: trades happen but are not sent.
   known = 40
   const before = asked.length
   follower.prove(timeOf(50))

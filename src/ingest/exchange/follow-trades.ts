@@ -2,15 +2,17 @@
  * Every aggregate trade of a symbol, once and in order (trade-sequence.ts).
  *
  *   a number is missing ──▶ later trades wait
- *     ├── it comes within `PATIENCE_MS` (frames may arrive out of order), or the venue sends it on request ──▶ repaired
+ *     ├── it arrives within `PATIENCE_MS` (frames may come out of order), or the venue sends it on request ──▶ repaired
  *     ╰── the venue does not have it, or not in time, or more than `MAX_WAITING_TRADES` wait ──▶ reported as a gap
  *
- * Silence proves nothing: a socket may be down, or open and dead. Up to when trades are complete (`provenMs`) follows
- * from the trades themselves, or from an answer of the venue, which `prove` requests.
+ * Silence proves nothing, because a socket may be down, or open and dead. How far trades are complete (`provenMs`)
+ * follows from the trades themselves, or from an answer of the venue, which `prove` requests.
  *
- * The first trade after a start is preceded by the trades of its own minute, so that whole minutes come out.
+ * After a start, the earlier trades of the first trade's minute are requested and released before it, so that the
+ * minute is whole.
  */
-import type { Clock } from '../../kit/clock.ts'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange, HistoryRequest, Venue } from '../../venues/venue.ts'
 import { OUT_OF_ORDER_MS, TradeSequence } from './trade-sequence.ts'
@@ -18,7 +20,7 @@ import { OUT_OF_ORDER_MS, TradeSequence } from './trade-sequence.ts'
 export const MAX_WAITING_TRADES = 50_000
 const MINUTE_MS = 60_000
 const PATIENCE_MS = 1_500
-/** Answers that lack the same trades; a venue that does not answer is retried for `REPAIR_WITHIN_MS`. */
+/** A repair is abandoned after this many answers that lack the trades, or after `REPAIR_WITHIN_MS`. */
 const REPAIR_TRIES = 6
 const REPAIR_WITHIN_MS = 60_000
 const REPAIR_PAUSE_MS = 2_000
@@ -44,9 +46,9 @@ export function followTrades(options: {
 
   async function read(
     request: Pick<HistoryRequest, 'range' | 'afterId'>,
+    onPage: (found: readonly AggregateTradeObservation[]) => void,
     isEnough: (last: AggregateTradeObservation | undefined) => boolean,
-  ): Promise<{ found: AggregateTradeObservation[]; coveredMs: number }> {
-    const found: AggregateTradeObservation[] = []
+  ): Promise<number> {
     let coveredMs = Number.NEGATIVE_INFINITY
     asking = new AbortController()
     const pages = options.venue.history(
@@ -54,43 +56,55 @@ export function followTrades(options: {
       { signal: AbortSignal.any([signal, asking.signal]) },
     )
     for await (const page of pages) {
-      for (const row of page.observations) if (row.kind === 'aggregate_trade') found.push(row)
+      const found = page.observations.filter((row) => row.kind === 'aggregate_trade')
+      onPage(found)
       coveredMs = Math.max(coveredMs, page.covered?.toMs ?? coveredMs)
       if (isEnough(found.at(-1))) break
     }
-    return { found, coveredMs }
+    return coveredMs
   }
 
-  /** The minute of the first trade, from its beginning. */
+  /** Requests the minute of the first trade, from its beginning. */
   async function requestFirst(first: AggregateTradeObservation): Promise<boolean> {
     const fromMs = Math.floor(first.venueTimeMs / MINUTE_MS) * MINUTE_MS
     const range = { fromMs, toMs: first.venueTimeMs + 1 }
-    const { found } = await read({ range }, (last) => (last?.id ?? 0) >= first.id - 1)
+    const found: AggregateTradeObservation[] = []
+    const isEnough = (last: AggregateTradeObservation | undefined) => (last?.id ?? 0) >= first.id - 1
+    await read({ range }, (page) => void found.push(...page), isEnough)
     return sequence.start(fromMs, found, first)
   }
 
-  /** What follows the last trade that is out: up to the first one that waits, or to the instant that is wanted. */
+  /**
+   * Requests the trades after the last released one, up to the first waiting trade or, if none waits, up to `wantedMs`.
+   */
   async function requestNext(
     afterId: number,
     until: AggregateTradeObservation | undefined,
   ): Promise<boolean> {
     const toMs = until === undefined ? wantedMs : until.venueTimeMs + 1
     const range = { fromMs: Math.min(sequence.lastMs, toMs), toMs: toMs + OUT_OF_ORDER_MS }
-    const { found, coveredMs } = await read(
+    let isUnbroken = true
+    const coveredMs = await read(
       { range, afterId },
+      (found) => {
+        if (isUnbroken) isUnbroken = sequence.append(found, until?.id)
+      },
       (last) => until !== undefined && (last?.id ?? 0) >= until.id - 1,
     )
-    const isUnbroken = sequence.append(found, until?.id)
-    sequence.drain(clock.now())
+    await drain()
     if (until !== undefined) return (sequence.lastId ?? afterId) >= until.id
     if (isUnbroken) sequence.prove(Math.min(coveredMs, toMs))
     return sequence.provenMs >= toMs
   }
 
+  async function drain(): Promise<void> {
+    while (sequence.drain(elapsedMs(clock))) await yieldToOthers()
+  }
+
   async function repair(): Promise<void> {
     isRepairing = true
     if (sequence.isWaiting) counts.gaps += 1
-    const beganMs = clock.now()
+    const beganMs = elapsedMs(clock)
     try {
       for (let lacking = 0; ; ) {
         const until = sequence.firstWaiting()
@@ -111,13 +125,13 @@ export function followTrades(options: {
           options.onError(error)
         }
         await clock.sleep(REPAIR_PAUSE_MS, signal)
-        sequence.drain(clock.now())
-        if (lacking >= REPAIR_TRIES || clock.now() - beganMs >= REPAIR_WITHIN_MS) return giveUp()
+        await drain()
+        if (lacking >= REPAIR_TRIES || elapsedMs(clock) - beganMs >= REPAIR_WITHIN_MS) return giveUp()
       }
     } finally {
       isRepairing = false
-      sequence.drain(clock.now())
-      sequence.waitingSinceMs = clock.now()
+      sequence.drain(elapsedMs(clock))
+      sequence.waitingSinceMs = elapsedMs(clock)
     }
   }
 
@@ -135,26 +149,27 @@ export function followTrades(options: {
   return {
     push(trade: AggregateTradeObservation) {
       if (sequence.isFarBelow(trade)) report(sequence.restartAt(trade))
-      sequence.push(trade, clock.now())
+      sequence.push(trade, elapsedMs(clock))
       if (sequence.waiting <= MAX_WAITING_TRADES) return
       giveUp()
-      sequence.drain(clock.now())
+      // Without yielding in between, because memory is short.
+      while (sequence.drain(elapsedMs(clock)));
     },
-    /** Starts the repair of a gap that is old enough; called regularly. */
+    /** Starts the repair of a gap that is old enough, or a requested proof; called regularly. */
     tick() {
-      if (isRepairing) return
-      const isGap = sequence.isWaiting && clock.now() - sequence.waitingSinceMs >= PATIENCE_MS
+      if (isRepairing || sequence.drain(elapsedMs(clock))) return
+      const isGap = sequence.isWaiting && elapsedMs(clock) - sequence.waitingSinceMs >= PATIENCE_MS
       const isWanted = !sequence.isWaiting && sequence.lastId !== undefined && sequence.provenMs < wantedMs
       if (!isGap && !isWanted) return
       repair().catch((error) => {
         if (!signal.aborted) options.onError(error)
       })
     },
-    /** Complete from here on, apart from reported gaps; undefined before the first trade is out. */
+    /** Trades are complete from here on, except for reported gaps; undefined before the first trade is released. */
     get startMs(): number | undefined {
       return sequence.startMs
     },
-    /** Every trade of a time before this is out, or reported as a gap. */
+    /** Every trade before this instant has been released or reported as a gap. */
     get provenMs() {
       return sequence.provenMs
     },

@@ -1,13 +1,14 @@
 /**
  * Records one exchange: live data at once, then the past.
  *
- *   today's minutes are the live side's (it rolls them up), the days before are the backfill's
+ *   today's minutes belong to live recording, which rolls them up; the days before belong to the backfill
  */
 
 import { candleStart } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { elapsedMs } from '../../kit/clock.ts'
 import { countFailures } from '../../kit/count-failures.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
@@ -38,18 +39,18 @@ import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Trades of the live side are awaited this long before the backfill starts without knowing where they begin. */
+/** How long the backfill waits for the first live trades before it starts without knowing where they begin. */
 const FIRST_TRADE_WITHIN_MS = 20_000
-/** New gaps are looked for this often. */
+/** How often new gaps are searched for. */
 const LOOK_AGAIN_MS = 5 * 60_000
-/** After a pass that failed. */
+/** Pause after a pass that failed. */
 const FILL_AGAIN_MS = 10_000
 
 export interface ExchangeOptions extends RecorderOptions {
   readonly plan: ExchangePlan
   readonly backfill?: boolean
   readonly pace?: BackfillPace | undefined
-  /** Where the backfill ends its walk backwards, instead of the plan's depths. */
+  /** Where the backfill stops going back, instead of the plan's depths. */
   readonly backfillFromMs?: number
 }
 
@@ -106,7 +107,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     }
   }
 
-  /** A pass over the past. One that fails, since the store is away, is done again. */
+  /** Returns a pass over the past. A pass that fails because the store is away is repeated. */
   function pastFiller(signal: AbortSignal, flows: () => Promise<void>): () => Promise<void> {
     let isFirst = true
     return async () => {
@@ -129,7 +130,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
           if (isFirst && step.kind === 'counts') await flows()
         },
       })
-      // Later passes close small gaps; they change the share only where one could not be closed.
+      // Later passes close small gaps; they change the share only if a gap could not be closed.
       if (!isFirst) progress = { ...result, done: result.total - result.failed }
       if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await flows()
       isFirst = false
@@ -137,9 +138,9 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   }
 
   async function firstTrades(signal: AbortSignal): Promise<void> {
-    const limitMs = clock.now() + FIRST_TRADE_WITHIN_MS
+    const limitMs = elapsedMs(clock) + FIRST_TRADE_WITHIN_MS
     const isWaiting = () => [...recorders.values()].some((recorder) => recorder.tradesFromMs === undefined)
-    while (isWaiting() && clock.now() < limitMs) await clock.sleep(250, signal)
+    while (isWaiting() && elapsedMs(clock) < limitMs) await clock.sleep(250, signal)
   }
 
   return recordVenue(options, {
@@ -154,7 +155,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   })
 }
 
-/** Those that are not started yet: of an earlier try some may have failed. */
+/** Starts the flows that have not started yet, because some may have failed in an earlier attempt. */
 async function startFlows(
   recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>,
   started: Set<SymbolRecorder>,
@@ -170,7 +171,7 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
   if (recorder === undefined) return undefined
   switch (step.kind) {
     case 'candles':
-      // What the live side has closed is requested again only where it has a gap.
+      // What live recording has closed is requested again only where it has a gap.
       return recorder.closedToMs
     case 'counts':
       return recorder.tradesFromMs ?? Math.floor(nowMs / 60_000) * 60_000
@@ -186,7 +187,7 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
   }
 }
 
-/** What the venue never gives for the past is a gap with that reason, up to where the recording began. */
+/** What the venue never provides for the past is a gap with that reason, up to the start of the recording. */
 function recordNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: number): void {
   const fromMs = startMs - 31 * DAY_MS
   const feeds = [
@@ -202,7 +203,7 @@ function recordNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: numb
   for (const feed of feeds) tracker.unlessKnown(feed, fromMs, startMs + CONNECTS_WITHIN_MS, 'not_provided')
 }
 
-/** The perpetuals of a venue as entries of the market catalogue. */
+/** Writes the perpetuals of a venue to the market catalogue. */
 async function listMarkets(store: EnvironmentStore, { describe }: Venue): Promise<void> {
   const markets = (Object.entries(describe.symbols) as [AssetSymbol, string][]).map(
     ([symbol, name]): MarketInput => ({

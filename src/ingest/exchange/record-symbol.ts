@@ -1,6 +1,6 @@
 /**
- * Records one symbol of one exchange: observations in, rows out. Each kind of row has a part of its own; this is how
- * observations, gaps and the ticks of the live run reach them.
+ * Records one symbol of one exchange: observations in, rows out. A separate part handles each kind of row; this class
+ * passes observations, gaps and the ticks of the live run to them.
  *
  *   candle ──▶ minutes, seconds · aggregate_trade ──▶ follower ──▶ seconds, flow · trade ──▶ trades, seconds
  *   funding, open_interest ──▶ derivatives · best_bid_ask ──▶ ticker · exchange_book ──▶ books
@@ -40,17 +40,17 @@ import type { SymbolParts } from './symbol-parts.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const MAX_PAUSE_MS = 8_000
-/** Whole books come about every 5.4 s: two of them may be late. */
+/** Full books come about every 5.4 s, and two of them may be late. */
 const BOOK_STALE_MS = 12_000
 const BOOK_GRACE_MS = 1_500
-/** Rows that are never requested again are final after this. */
+/** Rows that are never requested again become final after this time. */
 const SETTLED_AFTER_MS = 60_000
 
 interface SymbolRecorderOptions {
-  /** The live side records from here on; before it the backfill does. */
+  /** Live recording starts here; everything before comes from the backfill. */
   readonly fromMs: number
   readonly onError: (error: unknown) => void
-  /** Trades of the run before, whose seconds are not closed. */
+  /** Trades of the previous run whose seconds are not closed. */
   readonly left?: UnclosedTrades | undefined
 }
 
@@ -58,7 +58,7 @@ export class SymbolRecorder implements LiveRecorder {
   private readonly parts: SymbolParts
   private readonly feeds: ReturnType<typeof feedsOf>
   private readonly hasNumberedSeconds: boolean
-  /** Trades of the run before, as time and id. */
+  /** Trades of the previous run, as `time:id`. */
   private readonly left: ReadonlySet<string>
   private readonly follower: TradeFollower | undefined
   private readonly derivatives: DerivativesProgress
@@ -69,12 +69,12 @@ export class SymbolRecorder implements LiveRecorder {
   private readonly ticker = new TickerSampler()
   private readonly streamed: StreamedFeeds
   private hasBegun = false
-  /** When minutes that the venue has not published yet are requested again. */
-  private askMinutesMs = 0
+  /** When the next minutes were last found unpublished; they are requested again after `pauseMs`. */
+  private pausedMs = Number.NEGATIVE_INFINITY
   private pauseMs = SECOND_MS
   /**
-   * When each kind of observation was received last. Until the next one the silence may be a fault that is not found
-   * yet, and what it takes back must not be final.
+   * When each kind of observation was last received. The silence since then may be an undetected fault, and data that
+   * such a fault would retract must not become final.
    */
   private readonly receivedMs = new Map<DataObservation['kind'], number>()
 
@@ -107,22 +107,22 @@ export class SymbolRecorder implements LiveRecorder {
     this.derivatives = derivatives
   }
 
-  /** Trades are whole from here on; the backfill of counts and seconds ends here. */
+  /** Trades are complete from here on; the backfill of counts and seconds ends here. */
   get tradesFromMs(): number | undefined {
     return this.follower?.startMs
   }
 
-  /** Minutes before this are closed, and the flow that they make. */
+  /** Minutes before this instant are closed, and so is the flow built from them. */
   get closedToMs(): number {
     return Math.min(this.minutes.closedToMs, this.flow?.closedToMs ?? this.minutes.closedToMs)
   }
 
-  /** Seconds before this are closed, or left to the backfill; undefined before the first. */
+  /** Seconds before this instant are closed or left to the backfill; undefined before the first. */
   get secondsToMs(): number | undefined {
     return this.seconds.closedToMs
   }
 
-  /** The counts of past minutes are stored. */
+  /** Called when the counts of past minutes are stored. */
   async startFlow(): Promise<void> {
     await this.flow?.start()
   }
@@ -149,7 +149,7 @@ export class SymbolRecorder implements LiveRecorder {
         return
       case 'aggregate_trade':
         parts.counts.trades += 1
-        // One that makes no sense is as good as lost: its number is missing, and the venue is asked for it.
+        // An invalid trade is treated as lost: its number is missing, so the venue is asked for it.
         if (checkTrade(observation) !== 'bad') this.follower?.push(observation)
         return
       case 'trade':
@@ -185,7 +185,7 @@ export class SymbolRecorder implements LiveRecorder {
 
   begins(topic: Topic, atMs: number): void {
     this.streamed.begins(topic)
-    // The venue also sends trades of the time before, which are no whole second.
+    // The venue also sends trades from before the subscription, which do not make up whole seconds.
     if (topic === 'trades' && this.parts.plan.secondsFrom === 'trades')
       this.seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
   }
@@ -209,13 +209,14 @@ export class SymbolRecorder implements LiveRecorder {
     const toMs = Math.floor((nowMs - this.parts.plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
     if (toMs > this.minutes.closedToMs) {
       const knownMs = await this.derivatives.request(toMs, nowMs)
-      if (knownMs > this.minutes.closedToMs && nowMs >= this.askMinutesMs) {
+      if (knownMs > this.minutes.closedToMs && Math.abs(nowMs - this.pausedMs) >= this.pauseMs) {
         const beforeMs = this.minutes.closedToMs
         await this.closeMinutes(knownMs)
-        // The venue has not published it yet: requests in every second would use up its budget.
+        // The venue has not published the minute yet; a request every second would use up its budget.
         const isClosed = this.minutes.closedToMs > beforeMs
         this.pauseMs = isClosed ? SECOND_MS : Math.min(2 * this.pauseMs, MAX_PAUSE_MS)
-        this.askMinutesMs = isClosed ? 0 : nowMs + this.pauseMs
+        // After a closed minute there is no pause, even if the clock is set back meanwhile.
+        this.pausedMs = isClosed ? Number.NEGATIVE_INFINITY : nowMs
       }
       this.finalizeStreamed(nowMs - SETTLED_AFTER_MS)
     }
@@ -249,7 +250,7 @@ export class SymbolRecorder implements LiveRecorder {
       Math.min(settledMs, Math.max(...kinds.map((kind) => this.receivedMs.get(kind) ?? 0)))
     if (plan.hasTicker) writer.final(this.feeds.ticker, finalTo('best_bid_ask'))
     if (plan.hasSnapshots) writer.final(this.feeds.snapshots, finalTo('exchange_book'))
-    // Minutes come over the same socket.
+    // Minute candles come over the same socket.
     if (plan.hasLiquidations) writer.final(this.feeds.liquidations, finalTo('liquidation', 'candle'))
   }
 
@@ -271,7 +272,7 @@ export class SymbolRecorder implements LiveRecorder {
       this.flow?.begin(follower.startMs)
       if (this.hasNumberedSeconds) {
         this.seconds.begin(follower.startMs)
-        // The first trade may come minutes after the subscription; what happened in between is not known here.
+        // The first trade may come minutes after the subscription; what happened in between is unknown here.
         this.parts.tracker.startAt(this.feeds.seconds, follower.startMs)
       }
     }
@@ -307,9 +308,10 @@ export class SymbolRecorder implements LiveRecorder {
       return
     }
     writer.put(this.feeds.trades, [tradeRow(trade)])
-    // A venue sends its last trades again to a new subscriber.
+    // The venue sends its last trades again to a new subscriber, and trades of the previous run are already in their
+    // second.
     if (this.left.size > 0 && this.left.has(`${trade.venueTimeMs}:${trade.id}`)) return
-    // The store refuses it; the second that it belongs to lacks it.
+    // The store refuses the trade, so the second that it belongs to lacks it.
     if (verdict === 'bad') {
       this.missSeconds(trade.venueTimeMs, trade.venueTimeMs)
       return
@@ -318,15 +320,15 @@ export class SymbolRecorder implements LiveRecorder {
     this.seconds.trade({ timeMs, price, size, side, fills: 1 })
   }
 
-  /** A row has every level that the venue publishes, never the few of a quick book. */
+  /** A row has every level that the venue publishes, never the few of a fast book. */
   private takeBook(observation: ExchangeBookObservation): void {
     const { venueTimeMs: timeMs, bids, asks } = observation
     if (this.books.receive({ timeMs, bids, asks })) this.streamed.receive(observation)
-    // What is older than a sample may be proves nothing: observed again with the next one that is in time.
+    // A book that is too old to be sampled proves nothing; coverage resumes with the next one that is in time.
     else this.streamed.begins('book')
   }
 
-  /** The seconds from one instant to another, both included, lack trades. */
+  /** Marks the seconds from one instant to another, both included, as lacking trades. */
   private missSeconds(fromMs: number, toMs: number): void {
     const openMs = Math.floor(fromMs / SECOND_MS) * SECOND_MS
     const endMs = Math.ceil((toMs + 1) / SECOND_MS) * SECOND_MS
@@ -334,7 +336,7 @@ export class SymbolRecorder implements LiveRecorder {
     this.parts.tracker.lost(this.feeds.seconds, openMs, endMs, 'not_observed')
   }
 
-  /** What was received, but could not wait until the store took it: before anything after it is claimed. */
+  /** Reports received data that was dropped before the store accepted it, before anything later counts as observed. */
   private loseDropped(): void {
     const lose = (feed: Feed, lost: { fromMs: number; toMs: number } | undefined) => {
       if (lost !== undefined) this.parts.tracker.lost(feed, lost.fromMs, lost.toMs, 'not_observed')

@@ -58,6 +58,34 @@ test('on a disk that is nearly full the counts that flow waits for are requested
   assert.deepEqual([[...asked], filled], [['aggregate_trades'], ['counts']])
 })
 
+test('minutes without a trade are counted, too: only those that the venue has not answered for stay a gap', async () => {
+  const MINUTE_MS = 60_000
+  const answeredMs = NOW - 10 * MINUTE_MS
+  const confirmed: (readonly [string, number, number])[] = []
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    const toMs = Math.min(range.toMs, answeredMs)
+    yield { observations: [], covered: { ...range, toMs }, missing: [] }
+  }
+  const parts = {
+    ...{ plan: binanceSpotPlan, symbol: 'BTC', clock: manualClock(NOW), venue: { history } },
+    signal: new AbortController().signal,
+    writer: { put() {}, final() {}, async ready() {}, async flush() {} },
+    tracker: {
+      confirm: (feed: { dataset: string }, fromMs: number, toMs: number) =>
+        void confirmed.push([feed.dataset, fromMs, toMs]),
+    },
+  } as unknown as SymbolParts
+  const fromMs = NOW - 30 * MINUTE_MS
+  const gap = { source: 'cexa', from: fromMs, to: NOW, reason: 'not_observed' } as const
+  await runBackfill({
+    steps: binanceSpotPlan.backfill.filter(({ kind }) => kind === 'counts'),
+    targets: [{ parts, endMs: () => NOW }],
+    coverage: { read: async () => ({ complete: false, observed: [], gaps: [gap] }) },
+    log: createLogger({ level: 'silent' }),
+  })
+  assert.deepEqual(confirmed, [['flow', fromMs, answeredMs]])
+})
+
 test('seconds after a sample that could not be requested are tried again, and those before it are not', async () => {
   const MINUTE_MS = 60_000
   const fromMs = NOW - 10 * MINUTE_MS

@@ -1,11 +1,11 @@
 /**
  * Fills the past of an exchange from its own history.
  *
- *   for each step of the plan, most wanted first:
+ *   for each step of the plan, most requested first:
  *     coverage ──▶ gaps of the range ──▶ chunks, newest first ──▶ request ──▶ rows ──▶ coverage
  *
- * Coverage is the only state: a crash loses at most the current chunk, and another run requests nothing that
- * is there. What the venue does not have becomes a gap `not_provided` and is not requested again.
+ * Coverage is the only state: a crash loses at most the current chunk, and the next run requests nothing that is
+ * already stored. What the venue does not have becomes a gap `not_provided` and is not requested again.
  */
 
 import type { Feed } from '../../core/feed.ts'
@@ -38,7 +38,7 @@ const TRIES = 8
 
 interface BackfillTarget {
   readonly parts: SymbolParts
-  /** Where each kind of step ends: from there on the live side records it. */
+  /** Where each kind of step ends; live recording covers everything after it. */
   readonly endMs: (step: BackfillStep) => number | undefined
 }
 
@@ -75,11 +75,11 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   for (const { step, chunks } of plans) {
     progress.step = stepName(step)
     report()
-    // All symbols at once, each from its newest gap backwards.
+    // All symbols in parallel, each from its newest gap backwards.
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
-          // No flow is written before the counts of the last hours are there (close-flow.ts).
+          // Live data waits for counts: no flow is written before those of the last hours are stored (close-flow.ts).
           await pace(target.parts.signal, step.kind === 'counts').catch(() => {})
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options)) progress.done += 1
@@ -99,7 +99,7 @@ function stepName(step: BackfillStep): string {
   return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
 }
 
-/** The feeds whose coverage shows what is missing: what is requested, and what is rolled up from it. */
+/** The feeds whose coverage shows what is missing: the requested feed, and those rolled up from it. */
 function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
   switch (step.kind) {
     case 'funding':
@@ -121,7 +121,7 @@ function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
   }
 }
 
-/** A roll-up needs whole days; other steps are requested in the unit of their rows. */
+/** A roll-up needs whole days; other steps use smaller units. */
 function alignmentOf(step: BackfillStep): number {
   switch (step.kind) {
     case 'candles':
@@ -164,7 +164,7 @@ async function chunksOf(
   return chunks
 }
 
-/** Gaps of several feeds as the time in which any of them has one. Sorted by their beginning. */
+/** The time in which any of several feeds has a gap. The gaps are sorted by their start. */
 function joined(gaps: readonly Span[]): Span[] {
   const spans: Span[] = []
   for (const { from, to } of gaps) {
@@ -175,7 +175,10 @@ function joined(gaps: readonly Span[]): Span[] {
   return spans
 }
 
-/** Trades are many: steps that need them never go further back than their plan, and seconds not before the first. */
+/**
+ * There are so many trades that steps which need them never go back further than their plan, and seconds not before the
+ * first stored one.
+ */
 async function startOf(
   { fromMs }: BackfillOptions,
   step: BackfillStep,
@@ -214,7 +217,7 @@ async function fillPatiently(
   return false
 }
 
-/** What a failed request left of a chunk; what is before it is filled. */
+/** The part of a chunk that a failed request left; everything before it is filled. */
 interface Unfilled {
   readonly fromMs: number
   readonly error: unknown
@@ -246,7 +249,7 @@ async function fill(
 
 const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'candle'
 
-/** Without the rate and the open interest of their time candles stay the gap that they are (close-minutes.ts). */
+/** Candles without the rate and the open interest of their time remain a gap (close-minutes.ts). */
 async function joinedToMs(parts: SymbolParts, coverage: CoverageStore, range: HistoryRange): Promise<number> {
   if (parts.derivatives === undefined) return Number.POSITIVE_INFINITY
   const { toMs } = await requestJoined(parts, coverage, range, MINUTE_MS).catch(() => ({
@@ -259,7 +262,7 @@ async function fillCandles(
   parts: SymbolParts,
   step: Extract<BackfillStep, { kind: 'candles' }>,
   range: HistoryRange,
-  /** Minutes from here on are not complete. */
+  /** Minutes from here on lack their rate or open interest. */
   joinedMs: number,
 ): Promise<void> {
   const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
@@ -267,7 +270,7 @@ async function fillCandles(
   const { interval } = step
   const rollUp = createRollUp({ intervals: step.rollUp, fromMs: range.fromMs })
   const flow = step.withFlow ? createRollUp({ intervals: step.rollUp, fromMs: range.fromMs }) : undefined
-  // Counts of the live side may still be on their way to the store.
+  // Counts from live recording may still wait to be written.
   if (step.withFlow) await writer.flush()
   const counts = step.withFlow
     ? await readCounts(parts.series, feedOf('flow', source, symbol, '1m'), range.fromMs, range.toMs)
@@ -278,7 +281,7 @@ async function fillCandles(
   ])
   for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
     const candles = page.observations.filter(isKline).map(candleOfKline)
-    // Those that cannot be served too: the store refuses them, which makes them a gap.
+    // Includes candles that cannot be served: the store refuses them, which makes them a gap.
     writer.put(
       candleFeed(source, symbol, interval),
       candles.map((candle) => candleOf(plan, { interval, candle }, true, derivatives)),
@@ -304,7 +307,7 @@ async function fillCandles(
     for (const { feed, interval: coarse } of derived) {
       for (const { range: lost, reason } of page.missing)
         tracker.missing(feed, lost.fromMs, lost.toMs, reason)
-      // A longer candle is complete with all of its minutes.
+      // A longer candle is complete only with all of its minutes.
       const covered = coveredBy(coarse)
       if (covered === null) continue
       tracker.confirm(feed, covered.fromMs, covered.toMs)
@@ -314,7 +317,7 @@ async function fillCandles(
   }
 }
 
-/** Counts of trades other than the candle's do not count for it. */
+/** Counts made from other trades than the candle's are ignored. */
 function withCounts(candle: Candle, counts: StoredCounts | undefined): Candle {
   if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
   if (counts === undefined || !isCountedIn(counts, candle)) return candle
@@ -336,12 +339,20 @@ async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promis
 }
 
 async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void> {
-  const { candles } = await requestTradeCandles(parts, range, MINUTE_MS)
+  const { candles, missing, broken, wholeMs } = await requestTradeCandles(parts, range, MINUTE_MS)
   putCounts(parts, candles)
+  // A minute without trades has nothing to count, and need not be requested again.
+  const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
+  const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
+  for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
+    if (toMs > fromMs)
+      parts.tracker.confirm(feed, minuteFrom(fromMs), Math.floor(toMs / MINUTE_MS) * MINUTE_MS)
   await parts.writer.flush()
 }
 
-/** Seconds around gaps in the venue's list stay as they are, and are requested again. */
+const minuteFrom = (timeMs: number) => Math.ceil(timeMs / MINUTE_MS) * MINUTE_MS
+
+/** Seconds in which the venue's list has gaps stay as they are, and are requested again. */
 async function fillBuiltSeconds(
   parts: SymbolParts,
   coverage: CoverageStore,

@@ -1,7 +1,7 @@
 /**
- * Aggregate trades carry numbers that grow by one: what comes out of here is every trade, once, in order.
+ * Aggregate trades carry numbers that grow by one. This class releases every trade once, in order.
  *
- *   next number ──▶ out
+ *   next number ──▶ released
  *   older       ──▶ a repeat, dropped; far older: the number before was wrong (`restartAt`)
  *   newer       ──▶ waits for the numbers in between: they come late, are requested (`append`), or are skipped
  *                   (`skipGap`)
@@ -11,20 +11,22 @@ import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import { MAX_NUMBER_STEP } from '../../venues/plausible-bounds.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
-/** Numbers grow almost in the order of time: a trade proves that those this long before it are there. */
+/** Numbers grow almost in order of time: a trade proves that all trades this long before it have been released. */
 export const OUT_OF_ORDER_MS = 1_500
+/** How many trades are released in one go; more would hold up everything else that this thread records. */
+const MAX_OUT_AT_ONCE = 2_000
 const MINUTE_MS = 60_000
 
 export class TradeSequence {
   private readonly onTrade: (trade: AggregateTradeObservation) => void
   private readonly later = new Map<number, AggregateTradeObservation>()
   private answeredMs = Number.NEGATIVE_INFINITY
-  /** Number and newest time of what is out. */
+  /** Number of the last released trade, and the newest time of all released trades. */
   lastId: number | undefined
   lastMs = Number.NEGATIVE_INFINITY
-  /** Complete from here on, apart from gaps; undefined before the first trade is out. */
+  /** Trades are complete from here on, except for gaps; undefined before the first trade is released. */
   startMs: number | undefined
-  /** Since when nothing has come out while trades wait. */
+  /** Since when trades have waited without any being released. */
   waitingSinceMs = 0
 
   constructor(onTrade: (trade: AggregateTradeObservation) => void) {
@@ -39,7 +41,7 @@ export class TradeSequence {
     return this.later.size > 0
   }
 
-  /** Every trade of a time before this is out, or skipped. */
+  /** Every trade before this instant has been released or skipped. */
   get provenMs(): number {
     return Math.max(this.answeredMs, this.lastMs - OUT_OF_ORDER_MS)
   }
@@ -61,20 +63,22 @@ export class TradeSequence {
     this.drain(nowMs)
   }
 
-  /** Lets out the waiting trades whose turn has come. */
-  drain(nowMs: number): void {
-    while (this.lastId !== undefined && this.isWaiting) {
+  /** Releases waiting trades whose turn has come. Returns true if more of them are ready. */
+  drain(nowMs: number): boolean {
+    for (let out = 0; this.lastId !== undefined && this.isWaiting; out++) {
       const next = this.later.get(this.lastId + 1)
-      if (next === undefined) break
+      if (next === undefined) return false
+      if (out >= MAX_OUT_AT_ONCE) return true
       this.later.delete(next.id)
       this.out(next)
       this.waitingSinceMs = nowMs
     }
+    return false
   }
 
   /**
-   * Begins with the trades that the venue found before the first one, from `fromMs` on. False if a number is missing
-   * among them or between them and the first one.
+   * Begins with the trades from `fromMs` on that the venue found before the first one. Returns false if a number is
+   * missing among them or between them and the first one.
    */
   start(
     fromMs: number,
@@ -92,7 +96,10 @@ export class TradeSequence {
     return true
   }
 
-  /** Lets out what the venue found before number `untilId`. False if a number is missing: nothing behind it is out. */
+  /**
+   * Releases the trades that the venue found before number `untilId`. Returns false if a number is missing; nothing
+   * after it is released.
+   */
   append(found: readonly AggregateTradeObservation[], untilId = Number.POSITIVE_INFINITY): boolean {
     let isUnbroken = true
     for (const row of found) {
@@ -106,12 +113,12 @@ export class TradeSequence {
     return isUnbroken
   }
 
-  /** The venue has answered for everything before this. */
+  /** The venue has answered for everything before this instant. */
   prove(toMs: number): void {
     this.answeredMs = Math.max(this.answeredMs, toMs)
   }
 
-  /** Goes on with the first trade that waits; gives the time in which trades are missing for good. */
+  /** Continues with the first waiting trade; returns the time in which trades are missing for good. */
   skipGap(): HistoryRange | undefined {
     const next = this.firstWaiting()
     if (next === undefined) return undefined
@@ -127,7 +134,7 @@ export class TradeSequence {
     return this.lastId !== undefined && this.lastId - id > MAX_NUMBER_STEP
   }
 
-  /** Goes on with a trade that is far below; gives the time in which trades are missing. */
+  /** Continues with a trade that is far below; returns the time in which trades are missing. */
   restartAt({ id, venueTimeMs }: AggregateTradeObservation): HistoryRange {
     this.later.clear()
     this.lastId = id - 1

@@ -18,7 +18,7 @@ import { uncovered } from '../shared/uncovered.ts'
 const INTERVALS = ['5m', '15m'] as const
 const UNIT_MS = INTERVAL_MS['15m']
 const CHUNK_MS = 6 * 3_600_000
-/** The running service requests the rounds at the end of a candle with its next poll. */
+/** The running service requests the rounds at the end of a candle with its next poll, within this time. */
 const ASKED_WITHIN_MS = 15_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
@@ -34,11 +34,13 @@ export async function backfillOracle(
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const floor = (timeMs: number) => Math.floor(timeMs / UNIT_MS) * UNIT_MS
   const fromMs = floor(options.fromMs)
-  const settledMs = clock.now() - FINAL_HEARTBEATS * heartbeatMs - ASKED_WITHIN_MS
+  // Newer answers may still be missing, or be replaced with their block.
+  const answeredMs = FINAL_HEARTBEATS * heartbeatMs + ASKED_WITHIN_MS
+  const settledMs = clock.now() - Math.max(answeredMs, venue.describe.settlesAfterMs ?? 0)
   const toMs = Math.min(floor(options.toMs + UNIT_MS - 1), floor(settledMs))
   const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
 
-  /** What neither series has, in quarters of an hour, newest first. */
+  /** The time that at least one of the two series lacks, in quarters of an hour, newest first. */
   async function gapsOf(symbol: AssetSymbol): Promise<HistoryRange[]> {
     if (toMs <= fromMs) return []
     const feeds = INTERVALS.map((interval) => candleFeed(source, symbol, interval))
@@ -57,7 +59,7 @@ export async function backfillOracle(
     return gaps
   }
 
-  /** Only candles with all rounds confirmed are written; the others stay missing. */
+  /** Writes only candles whose rounds are all confirmed; the others stay missing. */
   async function fill(symbol: AssetSymbol, range: HistoryRange): Promise<void> {
     const updates: OracleUpdate[] = []
     const covered: HistoryRange[] = []

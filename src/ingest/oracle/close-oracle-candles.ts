@@ -1,10 +1,11 @@
 /**
  * The candles of one interval of an on-chain price: shown as they change, closed once nothing can change them. A candle
- * that is closed without an answer stays a gap, whatever is known of the rounds around it.
+ * that is closed without an answer stays a gap, whatever becomes known about the rounds around it.
  */
 import type { Feed } from '../../core/feed.ts'
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { buildOracleCandles, isOracleCandleFinal, type OracleCandle } from '../../core/oracle-candles.ts'
+import type { GapReason } from '../../store/coverage.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { uncovered } from '../shared/uncovered.ts'
@@ -15,7 +16,7 @@ export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
 
 const MAX_HOLLOW = 500
-/** An update is received with the poll after it. */
+/** An update is received with the first poll after it. */
 const CLOSE_AFTER_MS = 15_000
 
 interface OracleCandleParts {
@@ -30,15 +31,19 @@ interface OracleCandleParts {
 
 export class OracleCandleCloser {
   private readonly parts: OracleCandleParts
-  /** Where the candles begin that this run is to close; its start until that is known. */
+  /** Start of the candles that this run has to close; the start of the run until that is known. */
   private beginMs: number
-  /** Candles before it are closed; undefined until it is known where to begin. */
+  /** Candles before this instant are closed; undefined until it is known where to begin. */
   closedToMs: number | undefined
-  /** Candles before it were shown as they are. */
+  /** Candles before this instant are final: the blocks with their answers cannot be replaced any more. */
+  finalToMs = 0
+  /** Candles before this instant were already shown in their current form. */
   private shownToMs = 0
   /** Candles that were closed without an answer, ascending. */
   private hollow: HistoryRange[] = []
-  /** Candles that were shown to have no answer, and are not closed yet. */
+  /** Ranges whose rounds could not be determined, ascending; their candles are unknown. */
+  private unknown: HistoryRange[] = []
+  /** Candles that had no answer when they were shown, and are not closed yet. */
   private readonly lacking = new Set<number>()
 
   constructor(parts: OracleCandleParts) {
@@ -54,7 +59,10 @@ export class OracleCandleCloser {
     return this.parts.interval
   }
 
-  /** A candle that has no answer yet will be one, or a gap: until that is known nothing is claimed from it on. */
+  /**
+   * A candle that has no answer yet will get one or become a gap. Until that is known, nothing from it on counts as
+   * observed.
+   */
   get claimedToMs(): number {
     return Math.min(...this.lacking)
   }
@@ -62,9 +70,32 @@ export class OracleCandleCloser {
   begin(atMs: number): void {
     this.beginMs = atMs
     this.closedToMs = atMs
+    this.finalToMs = atMs
   }
 
-  /** A new update: its candle and those after it are shown again. */
+  /** An answer was replaced with its block, so candles from there on change, even closed ones. */
+  revised(fromMs: number, firstMs: number): void {
+    this.changed(fromMs)
+    const range = {
+      fromMs: Math.max(candleStart(fromMs, this.parts.interval), this.finalToMs),
+      toMs: this.closedToMs ?? 0,
+    }
+    if (range.fromMs >= range.toMs) return
+    const regained = this.hollow.filter(({ fromMs }) => fromMs >= range.fromMs)
+    this.hollow = this.hollow.filter(({ fromMs }) => fromMs < range.fromMs)
+    this.putClosed(range, firstMs)
+    for (const candle of regained) this.confirm(candle)
+  }
+
+  /** Nothing before this instant can be replaced any more. */
+  settle(settledMs: number): void {
+    const toMs = Math.min(this.closedToMs ?? 0, candleStart(settledMs, this.parts.interval))
+    if (toMs <= this.finalToMs) return
+    this.finalToMs = toMs
+    this.parts.rows.final(this.feed, toMs)
+  }
+
+  /** A new update was received: its candle and those after it are shown again. */
   changed(updatedMs: number): void {
     this.shownToMs = Math.min(this.shownToMs, candleStart(updatedMs, this.parts.interval))
   }
@@ -78,8 +109,9 @@ export class OracleCandleCloser {
   }
 
   /**
-   * A round of a range was missed. What is closed stays as it is, since no round of it is missing: nodes that were behind
-   * after a start have older rounds than the store, and the numbers between them and the next one skip what is known.
+   * A round of a range was missed. Closed candles stay as they are, because none of their rounds is missing: after a
+   * start, nodes that are behind have older rounds than the store, so the numbers up to the next round skip known
+   * rounds.
    */
   lost({ fromMs, toMs }: HistoryRange): void {
     const range = { fromMs: Math.max(fromMs, this.closedToMs ?? this.beginMs), toMs }
@@ -88,9 +120,15 @@ export class OracleCandleCloser {
       this.parts.tracker.lost(this.feed, piece.fromMs, piece.toMs, 'not_observed')
   }
 
+  /** The rounds of this range will never be known: it is a gap, even if another run has observed it. */
+  giveUp(range: HistoryRange): void {
+    this.unknown = [...this.unknown, range].slice(-MAX_HOLLOW)
+    this.lost(range)
+  }
+
   show(nowMs: number): void {
     const fromMs = Math.max(this.closedToMs ?? nowMs, this.shownToMs)
-    // A candle is shown only when it has an answer of its own or one in force.
+    // A candle is shown only if it has its own answer or an earlier one is in force.
     const candles = this.candles(fromMs, nowMs)
     this.put(candles, false)
     this.noteLacking(candles, { fromMs, toMs: nowMs })
@@ -100,7 +138,7 @@ export class OracleCandleCloser {
   private noteLacking(candles: readonly OracleCandle[], { fromMs, toMs }: HistoryRange): void {
     const { interval, updates } = this.parts
     for (const startMs of this.lacking) if (startMs >= fromMs) this.lacking.delete(startMs)
-    // Before the first known answer there may have been none.
+    // Before the first known answer there may have been none, so nothing is lacking there.
     const sinceMs = Math.max(fromMs, updates.oldestMs ?? toMs)
     const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
     const lengthMs = INTERVAL_MS[interval]
@@ -110,13 +148,13 @@ export class OracleCandleCloser {
 
   /**
    * Closes what is final.
-   * `knownToMs`: every round before this is known, unless it is still being requested.
-   * `soughtMs`: a round that is still being requested may change every candle from there on.
-   * `firstMs`: before it the oracle may not have been there.
+   * `knownToMs`: every round before this instant is known, unless it is still being requested.
+   * `soughtMs`: a round that is still being requested may change every candle from here on.
+   * `firstMs`: before this instant the oracle may not have existed.
    */
   close(options: { nowMs: number; knownToMs: number; soughtMs: number; firstMs: number }): void {
     const { nowMs, knownToMs, soughtMs, firstMs } = options
-    const { interval, heartbeatMs, updates, rows } = this.parts
+    const { interval, heartbeatMs, updates } = this.parts
     if (this.closedToMs === undefined) return
     const lengthMs = INTERVAL_MS[interval]
     const newestUpdateMs = updates.newestMs
@@ -128,18 +166,29 @@ export class OracleCandleCloser {
     let toMs = fromMs
     while (isFinal(toMs + lengthMs)) toMs += lengthMs
     if (toMs === fromMs) return
+    this.putClosed({ fromMs, toMs }, firstMs)
+    this.closedToMs = toMs
+    for (const startMs of this.lacking) if (startMs < toMs) this.lacking.delete(startMs)
+  }
+
+  private putClosed({ fromMs, toMs }: HistoryRange, firstMs: number): void {
+    const lengthMs = INTERVAL_MS[this.parts.interval]
+    const isUnknown = (at: number) =>
+      this.unknown.some((range) => range.fromMs < at + lengthMs && range.toMs > at)
     const candles = this.candles(fromMs, toMs)
     this.put(candles, true)
     const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
     for (let at = fromMs; at < toMs; at += lengthMs)
-      if (!starts.has(at)) this.closeHollow({ fromMs: at, toMs: at + lengthMs }, firstMs)
-    this.closedToMs = toMs
-    for (const startMs of this.lacking) if (startMs < toMs) this.lacking.delete(startMs)
-    rows.final(this.feed, toMs)
+      if (!starts.has(at))
+        this.closeHollow(
+          { fromMs: at, toMs: at + lengthMs },
+          isUnknown(at) ? 'not_observed' : undefined,
+          firstMs,
+        )
   }
 
-  private closeHollow(candle: HistoryRange, firstMs: number): void {
-    const reason = candle.toMs <= firstMs ? 'not_provided' : 'venue_down'
+  private closeHollow(candle: HistoryRange, known: GapReason | undefined, firstMs: number): void {
+    const reason = known ?? (candle.toMs <= firstMs ? 'not_provided' : 'venue_down')
     this.parts.tracker.lost(this.feed, candle.fromMs, candle.toMs, reason)
     this.hollow = [...this.hollow, candle].slice(-MAX_HOLLOW)
   }

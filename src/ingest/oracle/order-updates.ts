@@ -1,4 +1,6 @@
-/** The answers of an oracle that candles may still need: each once, in their order, so that a candle looks at its own only. */
+/**
+ * The answers of an oracle that candles may still need, each once and in order, so that a candle reads only its own.
+ */
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 
@@ -38,7 +40,7 @@ export function createOracleUpdates() {
     get newestMs(): number | null {
       return kept.at(-1)?.updatedMs ?? null
     },
-    /** False for one that is known. */
+    /** Returns false for a round that is already known. */
     add({ updatedMs, roundId, price }: OracleUpdate) {
       if (rounds.has(roundId)) return false
       rounds.add(roundId)
@@ -50,11 +52,21 @@ export function createOracleUpdates() {
       )
       return true
     },
-    /** Those of [fromMs, toMs) and the one before them. */
+    /** Forgets the round if it is known with another time or price; returns the time that it had. */
+    forgetOther({ roundId, updatedMs, price }: OracleUpdate): number | undefined {
+      if (!rounds.has(roundId)) return undefined
+      const at = kept.findIndex((each) => each.roundId === roundId)
+      const known = kept[at]
+      if (known === undefined || (known.updatedMs === updatedMs && known.price === price)) return undefined
+      kept.splice(at, 1)
+      rounds.delete(roundId)
+      return known.updatedMs
+    },
+    /** The updates in [fromMs, toMs) and the one before them. */
     around: (fromMs: number, toMs: number): readonly OracleUpdate[] =>
       kept.slice(Math.max(0, firstAt(fromMs) - 1), firstAt(toMs)),
     forgetBefore: (timeMs: number) => drop(firstAt(timeMs)),
-    /** Lets go of the oldest; gives the time from which none is known now to that from which all are. */
+    /** Drops the oldest updates; returns the range that they covered, up to the first one that is kept. */
     dropOldest(count: number): HistoryRange | undefined {
       const [first, next] = [kept[0], kept[count]]
       if (first === undefined || next === undefined) return undefined

@@ -1,10 +1,12 @@
-/** What the oracle's recorder did not receive is requested, and only what the nodes agree on is observed. */
+/**
+ * Rounds that the recorder did not receive are requested, and only those on which the nodes agree count as observed.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { compareOracle } from '../../../test/predictions/compare.ts'
+import { compareClosedOracle } from '../../../test/predictions/compare-oracle.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { startPredictionsRecording, startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import { candleFeed } from '../shared/feeds.ts'
@@ -47,7 +49,7 @@ test('after an outage of more than a day every round of it is requested', async 
   await second.clock.during(recording.stop())
   const range = { fromMs: at('10:00'), toMs: backMs + 5 * MINUTE_MS }
   const { gaps } = await recording.store.coverage.read([FEED], range.fromMs, range.toMs)
-  const wrong = await compareOracle(recording.store, second.sandbox.truth, '5m', range)
+  const wrong = await compareClosedOracle(recording.store, second.sandbox.truth, '5m', range)
   await recording.close()
   assert.deepEqual(gaps, [])
   assert.deepEqual(wrong.slice(0, 5), [])

@@ -1,39 +1,21 @@
-/** The contract behind a feed is replaced: the new one counts from 1, so no number shows what the old one answered last. */
+/**
+ * The contract behind a feed is replaced. The new one counts from 1, so no number shows what the old one answered last.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { storesIn } from '../../../test/fakes/stores.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
+import {
+  openOracleRecorder,
+  oracleRound as round,
+  START_MS,
+} from '../../../test/predictions/oracle-recorder.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
 import type { CandleRow } from '../../core/rows/schemas.ts'
-import { createLogger } from '../../kit/log.ts'
-import { chainlinkDescription } from '../../venues/chainlink/describe.ts'
-import type { OracleRoundObservation } from '../../venues/observation.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
-import { candleFeed } from '../shared/feeds.ts'
-import { createCoverageTracker } from '../shared/track-coverage.ts'
-import { createRowWriter } from '../shared/write-rows.ts'
-import { OracleSymbolRecorder } from './record-oracle-symbol.ts'
 
-const START_MS = Date.parse('2026-11-15T10:00:00Z')
-const HEARTBEAT_MS = 27_000
-const CHANNEL = 'oracle_rounds:BTC'
-
-const round = (phase: bigint, round: bigint, second: number, price: string): OracleRoundObservation => ({
-  kind: 'oracle_round',
-  source: 'oracle',
-  symbol: 'BTC',
-  instrument: '',
-  venueTimeMs: START_MS + second * 1_000,
-  receivedMs: START_MS + second * 1_000,
-  key: null,
-  roundId: (phase << 64n) | round,
-  price,
-  updatedMs: START_MS + second * 1_000,
-})
-
-/** All of them are on the chain; the two last ones of the old phase are not received. */
+/** All rounds are on the chain; the last two of the old phase are not received. */
 const CHAIN = [
   round(6n, 40n, -20, '100'),
   round(6n, 41n, 5, '101'),
@@ -45,35 +27,12 @@ const CHAIN = [
 
 test('the last rounds of the old phase are requested, and the candle has them', async (t) => {
   const clock = steeredClock(START_MS)
-  const log = createLogger({ level: 'silent' })
-  const store = await storesIn(':memory:', clock).environment('test')
-  t.after(() => store.close())
-  const rows = createRowWriter({ store, random: Math.random, clock, log })
-  t.after(() => rows.close())
-  const feed = candleFeed('oracle', 'BTC', '5m')
-  const tracker = createCoverageTracker({
-    feeds: [{ feed, channels: [CHANNEL] }],
-    coverage: store.coverage,
-    writer: rows,
-  })
   async function* history({ range }: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
     const isInside = ({ updatedMs }: OracleUpdate) =>
       updatedMs >= range.fromMs && updatedMs < Math.min(range.toMs, clock.now() + 1)
     yield { observations: CHAIN.filter(isInside), covered: range, missing: [] }
   }
-  const venue: Pick<Venue, 'describe' | 'history'> = { describe: chainlinkDescription, history }
-  const recorder = new OracleSymbolRecorder({
-    venue,
-    symbol: 'BTC',
-    heartbeatMs: HEARTBEAT_MS,
-    store,
-    rows,
-    tracker,
-    clock,
-    signal: new AbortController().signal,
-    backMs: 0,
-  })
-  tracker.up(CHANNEL, START_MS)
+  const { store, rows, feed, tracker, recorder } = await openOracleRecorder(t, clock, history)
   recorder.begins('oracle_rounds', START_MS)
   await recorder.close(START_MS)
   for (const index of [1, 4, 5]) {

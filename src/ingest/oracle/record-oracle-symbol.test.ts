@@ -1,4 +1,4 @@
-/** What is claimed of the time before the past is known, where it is resumed, and when a dispute is given up. */
+/** What counts as observed before the past is known, where a run resumes, and when a dispute is given up. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -34,7 +34,7 @@ function roundAt(updatedMs: number): OracleRoundObservation {
   }
 }
 
-/** A round every minute. */
+/** One round per minute. */
 function roundsOf({ fromMs, toMs }: HistoryRange): OracleRoundObservation[] {
   const rounds: OracleRoundObservation[] = []
   for (let at = Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS; at < toMs; at += MINUTE_MS)
@@ -96,7 +96,7 @@ for (const [about, startMs, finalBefore] of [
     })
     clock.set(startMs + MINUTE_MS)
     recorder.begins('oracle_rounds', startMs)
-    recorder.observedTo('oracle_rounds', clock.now())
+    recorder.observedTo('oracle_rounds', clock.now(), clock.now())
     for (const round of roundsOf({ fromMs: startMs, toMs: clock.now() })) recorder.observe(round)
     await recorder.close(clock.now())
     await rows.flush()
@@ -124,7 +124,7 @@ for (const [about, startMs, finalBefore] of [
 test('a gap that only waited for a newer round is not given up with the first dispute in it', async (t) => {
   const disputed = { fromMs: START_MS - 8 * MINUTE_MS, toMs: START_MS - 6 * MINUTE_MS }
   const answers: Record<string, (range: HistoryRange) => HistoryPage[]> = {
-    // The nodes have no round after the dispute, which settles what is newer than their newest one.
+    // The nodes have no round after the dispute; the next round will settle what is newer than their newest one.
     waiting: (range) => [
       { observations: [], covered: { fromMs: range.fromMs, toMs: disputed.fromMs }, missing: [] },
     ],
@@ -168,7 +168,7 @@ test('a gap that ends where two phases overlap is given up like any dispute, and
   const { clock, store, rows, recorder } = await openRecorder(
     t,
     START_MS,
-    // The first round that is surely of the new phase is behind the end of the gap.
+    // The first round that certainly belongs to the new phase lies after the end of the gap.
     ({ fromMs, toMs }) => [
       ...pagesOf({ fromMs, toMs: Math.min(toMs, overlapMs) }),
       { observations: [], covered: null, missing: [] },
@@ -182,7 +182,7 @@ test('a gap that ends where two phases overlap is given up like any dispute, and
       const fromMs = clock.now()
       clock.set(fromMs + 16_000)
       for (const round of roundsOf({ fromMs, toMs: clock.now() })) recorder.observe(round)
-      recorder.observedTo('oracle_rounds', clock.now())
+      recorder.observedTo('oracle_rounds', clock.now(), clock.now())
       await recorder.close(clock.now())
     }
     await rows.flush()

@@ -1,11 +1,11 @@
 /**
  * Candles of one on-chain price.
  *
- *   received ───────▶ updates ──▶ open candles, as they change ──▶ closed once nothing can change them ──▶ forgotten
- *   gaps ─requested─▶    ▲
+ *   received ───────▶ updates ──▶ open candles, as they change ──▶ closed once all are known ──▶ final ──▶ forgotten
+ *   gaps ─requested─▶    ▲        a block is replaced: closed ones change too, until they are final
  *
- * Gaps are requested page by page, the oldest first, and no candle behind the place that was reached is closed; so an
- * outage of a month needs no more room than one of an hour, unless the nodes do not agree early in it.
+ * Gaps are requested page by page, the oldest first, and no candle beyond the point reached is closed. So an outage of
+ * a month needs no more memory than one of an hour, unless the nodes disagree early in it.
  */
 import { candleStart } from '../../core/interval.ts'
 import { CARRY_HEARTBEATS, skipsRounds } from '../../core/oracle-candles.ts'
@@ -24,23 +24,23 @@ import { createOracleUpdates } from './order-updates.ts'
 import { type RoundGap, RoundGaps, splitGap } from './round-gaps.ts'
 
 const DAY_MS = 86_400_000
-/** After a long outage the rounds are requested from where the candles end, but not further back than this. */
+/** After a long outage, rounds are requested from where the candles end, but not further back than this. */
 const MAX_OUTAGE_MS = 31 * DAY_MS
 const REQUEST_AGAIN_MS = 15_000
-/** A round on which the nodes do not agree is requested so often; then it stays a gap. */
+/** How often a round on which the nodes disagree is requested; after that it stays a gap. */
 const MAX_REQUESTS = 20
-/** Updates that no candle needs any more are forgotten when there are so many. */
+/** Updates that no candle needs any more are forgotten once there are this many. */
 const FORGET_AT = 500
-/** Behind a gap that is still being requested no more than so many are gathered. */
+/** Beyond a gap that is still being requested, at most this many updates are gathered. */
 const MAX_GATHERED = 10_000
-/** More than these are not held, whatever candles need: the oldest become a gap again. */
+/** No more updates than this are held, even if candles need them: the oldest become a gap again. */
 const MAX_HELD = 20_000
 const DROPPED_AT_ONCE = 5_000
 
 interface OracleSymbolParts {
   readonly venue: Pick<Venue, 'describe' | 'history'>
   readonly symbol: AssetSymbol
-  /** The longest pause between two answers while all is well. */
+  /** The longest pause between two answers in normal operation. */
   readonly heartbeatMs: number
   readonly store: EnvironmentStore
   readonly rows: RowWriter
@@ -57,22 +57,25 @@ export class OracleSymbolRecorder implements LiveRecorder {
   private readonly updates = createOracleUpdates()
   private readonly gaps = new RoundGaps()
   private readonly closers: readonly OracleCandleCloser[]
-  /** Where to begin was read from the store. */
+  /** Whether the starting point was read from the store. */
   private hasResumed = false
-  /** Everything before the start was requested once. */
+  /** Whether everything before the start was requested once. */
   private hasPast = false
   private hasBegun = false
   private requestAgainMs = 0
-  /** Before it the oracle may not have been there. */
+  /** Before this instant the oracle may not have existed. */
   private firstMs = Number.POSITIVE_INFINITY
   private newest: OracleRoundObservation | undefined
-  /** The nodes have answered for everything before this. */
+  /** The nodes have answered for everything before this instant. */
   private knownToMs = 0
+  /** The chain replaces nothing before this instant. */
+  private settledMs: number
 
   constructor(parts: OracleSymbolParts) {
     this.parts = parts
     this.startedMs = parts.clock.now()
     const { heartbeatMs, rows, tracker } = parts
+    this.settledMs = parts.venue.describe.settlesAfterMs === undefined ? Number.POSITIVE_INFINITY : 0
     this.closers = ORACLE_INTERVALS.map(
       (interval) =>
         new OracleCandleCloser({
@@ -80,20 +83,22 @@ export class OracleSymbolRecorder implements LiveRecorder {
           ...{ interval, startedMs: this.startedMs, heartbeatMs, rows, tracker, updates: this.updates },
         }),
     )
-    // Until the past is known no candle is shown, so none is claimed.
+    // No candle is shown until the past is known, so none counts as observed.
     for (const { feed } of this.closers) tracker.limit(feed, this.startedMs)
   }
 
   observe(observation: DataObservation): void {
     if (observation.kind !== 'oracle_round') return
-    // A number between two received rounds is a round that was missed.
+    // A skipped number between two received rounds is a round that was missed.
     if (this.newest !== undefined && skipsRounds(this.newest, observation)) {
       const gap = { fromMs: this.newest.updatedMs, toMs: observation.updatedMs }
       for (const closer of this.closers) closer.lost(gap)
       this.gaps.add(gap)
     }
-    this.newest = observation
-    this.add(observation)
+    const isNewest = this.newest === undefined || observation.roundId > this.newest.roundId
+    if (isNewest) this.newest = observation
+    // A round that history returned may have been replaced since, even the newest one.
+    if (!this.revise(observation) && isNewest) this.add(observation)
   }
 
   gap(_topic: Topic, fromMs: number, toMs: number): void {
@@ -102,21 +107,22 @@ export class OracleSymbolRecorder implements LiveRecorder {
       return
     }
     this.show(this.parts.clock.now())
-    // Coverage ends where the nodes' knowledge did, which may be a little earlier, or has not begun, or at a candle that
-    // has no answer yet.
+    // Coverage ends where the knowledge of the nodes ended, which may be a little earlier, or at a candle that has no
+    // answer yet. Before the past is known, it has not begun.
     const claimedMs = Math.min(fromMs, ...this.closers.map((closer) => closer.claimedToMs))
     const knownMs = this.knownToMs > 0 ? Math.min(claimedMs, this.knownToMs) : claimedMs
     this.gaps.addOpen(this.hasPast ? knownMs : Math.min(knownMs, this.startedMs), toMs)
   }
 
   begins(_topic: Topic, atMs: number): void {
-    // Rounds between our start and the first answer are requested like any that were missed.
+    // Rounds between our start and the first answer are requested like all others that were missed.
     if (!this.hasBegun && atMs > this.startedMs) this.gaps.add({ fromMs: this.startedMs, toMs: atMs })
     this.hasBegun = true
   }
 
-  observedTo(_topic: Topic, toMs: number): void {
+  observedTo(_topic: Topic, toMs: number, settledMs = 0): void {
     this.knownToMs = Math.max(this.knownToMs, toMs)
+    this.settledMs = Math.max(this.settledMs, settledMs)
   }
 
   show(nowMs: number): void {
@@ -145,7 +151,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
       const [known] = await this.parts.store.series.finality([feed])
       const before = known?.before ?? 0
       if (before !== 0) this.firstMs = 0
-      // On the grid of every interval: a candle from anywhere else is none.
+      // Aligned to the grid of every interval, because a candle cannot start anywhere else.
       const oldestMs = candleStart(startedMs - MAX_OUTAGE_MS, '15m')
       beginnings.push(before === 0 ? firstCandleMs : Math.max(candleStart(before, interval), oldestMs))
     }
@@ -168,7 +174,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
     if (!this.gaps.isEmpty) this.requestAgainMs = nowMs + REQUEST_AGAIN_MS
   }
 
-  /** Page by page: what was answered stays answered when a later request fails. */
+  /** Handles the answer page by page, so that answered ranges stay answered if a later request fails. */
   private async request(gap: RoundGap): Promise<void> {
     const { venue, symbol, heartbeatMs, rows, signal } = this.parts
     const requests = (gap.requests ?? 0) + 1
@@ -190,18 +196,30 @@ export class OracleSymbolRecorder implements LiveRecorder {
       await rows.ready()
       if (this.updates.size >= MAX_GATHERED && this.gaps.firstMs < rest.fromMs) return
     }
-    // What is newer than the newest round is settled by the next one: it waits, and is in no dispute. What is older and has
-    // no answer behind it is in one: the gap ends where two phases overlap.
+    // What is newer than the newest round waits for the next one and is not in dispute. What is older but got no answer
+    // is in dispute; this happens if the gap ends where two phases overlap.
     if (rest.fromMs < rest.toMs && (this.updates.newestMs ?? 0) > rest.toMs)
       this.gaps.replace(rest, this.disputed({ ...rest, requests }))
   }
 
-  /** A dispute may last for ever: it is given up after some requests. */
+  /** A dispute may last forever, so it is given up after some requests. */
   private disputed(gap: RoundGap): RoundGap[] {
     if (gap.fromMs >= gap.toMs || (gap.requests ?? 0) <= MAX_REQUESTS) return [gap]
-    for (const { feed } of this.closers)
-      this.parts.tracker.missing(feed, gap.fromMs, gap.toMs, 'not_observed')
+    for (const closer of this.closers) closer.giveUp(gap)
     return []
+  }
+
+  /**
+   * The round was read again, and may have come in another block. An unknown round is being requested with those around
+   * it.
+   */
+  private revise(observation: OracleRoundObservation): boolean {
+    const replacedMs = this.updates.forgetOther(observation)
+    if (replacedMs === undefined) return false
+    this.updates.add(observation)
+    const fromMs = Math.min(replacedMs, observation.updatedMs)
+    for (const closer of this.closers) closer.revised(fromMs, this.firstMs)
+    return true
   }
 
   private add(observation: DataObservation): void {
@@ -217,9 +235,12 @@ export class OracleSymbolRecorder implements LiveRecorder {
     const { clock, heartbeatMs } = this.parts
     const { firstMs, knownToMs } = this
     const soughtMs = this.gaps.firstMs
-    for (const closer of this.closers) closer.close({ nowMs: clock.now(), knownToMs, soughtMs, firstMs })
+    for (const closer of this.closers) {
+      closer.close({ nowMs: clock.now(), knownToMs, soughtMs, firstMs })
+      closer.settle(this.settledMs)
+    }
     if (this.updates.size < FORGET_AT) return
-    const closedToMs = Math.min(...this.closers.map((closer) => closer.closedToMs ?? 0))
-    this.updates.forgetBefore(closedToMs - 2 * CARRY_HEARTBEATS * heartbeatMs)
+    const finalToMs = Math.min(...this.closers.map((closer) => closer.finalToMs))
+    this.updates.forgetBefore(finalToMs - 2 * CARRY_HEARTBEATS * heartbeatMs)
   }
 }

@@ -1,17 +1,21 @@
 /**
- * The past of one market in a range of time: stored rows stay, what the venue has beside them is added.
+ * Fills the past of one market in a range of time: stored rows stay, and what the venue has beyond them is added.
  *
  *   stored candles and trades ──▶ restored, never replaced
  *   the venue's own candles (yes/no) ──▶ candles that are not stored, open interest
- *   the venue's trades ──▶ trades, and the candles that they make
+ *   the venue's trades ──▶ trades, and the candles built from them
+ *
+ * If the answers do not cover the range, or have less than the venue counts, the backfill fails, because otherwise the
+ * market would count as complete. Only a volume that the venue's own candles contradict too is ignored.
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import type { ContractCandleObservation } from '../../venues/observation.ts'
-import type { HistoryRange, Venue } from '../../venues/venue.ts'
+import type { ContractCandleObservation, DataObservation } from '../../venues/observation.ts'
+import type { HistoryRange, HistoryRequest, Venue } from '../../venues/venue.ts'
+import { checkMarketTrade } from '../shared/check-trade.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import type { PastOpenInterest } from './backfill-open-interest.ts'
@@ -21,8 +25,10 @@ import { MarketRecorder } from './record-market.ts'
 import { marketCandleOfRow } from './restore-market.ts'
 import { type RestoredTrades, restoreTrades } from './restore-trades.ts'
 
-/** The open interest at the beginning of the range is that of the last candle before it. */
+/** The open interest at the start of the range comes from the last candle before it. */
 const CANDLES_BEFORE_MS = 3_600_000
+/** Volumes have two decimals. */
+const TOLERANCE = 0.005
 
 export interface MarketBackfill {
   readonly plan: PredictionPlan
@@ -37,8 +43,13 @@ export async function backfillMarket(
   parts: MarketBackfill,
   market: MarketInput,
   interest: PastOpenInterest,
+  /**
+   * Called if the trades do not add up to the volume; `isContradicted` if the venue's own candles do not either. Throws
+   * if the trades are not accepted.
+   */
+  onLacking: (pieces: number, isContradicted: boolean) => void,
 ): Promise<void> {
-  const { plan, venue, writer, range, signal } = parts
+  const { plan, writer, range } = parts
   const { symbol, marketId } = market
   const window = windowOf(market)
   const recorder = new MarketRecorder({
@@ -66,19 +77,38 @@ export async function backfillMarket(
       if (!fixed.has(`${marketId}:${candle.openTimeMs}`)) recorder.fix(marketId, candle, true)
   }
   // A contract whose volume is 0 has no trades; one whose volume is left out may have some.
-  if (plan.hasTokens || market.volume == null || Number(market.volume) > 0) {
-    const trades = venue.history({ topic: 'trades', symbol, market: marketId, range: part }, { signal })
-    for await (const page of trades)
-      for (const row of page.observations) if (row.kind === 'trade') restored.received(row)
+  const mayBeTraded = plan.hasTokens || market.volume == null || Number(market.volume) > 0
+  let isTraded = false
+  const refused = new Map<string, number>()
+  if (mayBeTraded)
+    await requestAll(parts, { topic: 'trades', symbol, market: marketId, range: part }, (row) => {
+      if (row.kind !== 'trade') return
+      isTraded = true
+      if (checkMarketTrade(row) === 'bad') refused.set(row.id, Math.max(0, Number(row.size) || 0))
+      restored.received(row)
+    })
+  restored.done(part.toMs)
+  const isWhole = part.fromMs <= firstTradeMs(plan, window) && part.toMs > lastTradeMs(plan, window)
+  if (mayBeTraded && isWhole && plan.volume === 'pieces') {
+    const sum = (sizes: Iterable<number>) => [...sizes].reduce((total, size) => total + size, 0)
+    const lacking = recorder.lacking - sum(refused.values())
+    const total = Number(market.volume ?? 0)
+    // The candles are a second count of what was traded; only trades and candles together contradict the volume.
+    const inCandles = sum(finer.map(({ volume }) => Number(volume)))
+    const isContradicted = isTraded && Math.abs(inCandles - (total - lacking)) <= TOLERANCE
+    if (lacking > TOLERANCE) onLacking(lacking, isContradicted)
   }
-  restored.done()
+  const hasTraded = isTraded || (isWhole && Number(market.volume ?? 0) > 0)
+  if (!plan.hasTokens && hasTraded && finer.length === 0) throw new Error('trades, and no candle of them')
   if (plan.hasOpenInterest) await interest.contract(market, finer, requestedFromMs)
-  // Long after its end every candle is closed.
+  // Long after its end, so that every candle is closed.
   recorder.show(part.toMs + 2 * INTERVAL_MS['1d'])
   await writer.ready()
 }
 
-/** Gives the candles that are stored. Trades are identified by their ids: stored times may be finer than the venue's. */
+/**
+ * Returns the stored candles. Trades are identified by their ids, because stored times may be finer than the venue's.
+ */
 async function restoreStored(
   { plan, series }: MarketBackfill,
   recorder: MarketRecorder,
@@ -90,11 +120,13 @@ async function restoreStored(
   const filters = { instruments: recorder.instruments }
   const fixed = new Set<string>()
   const candles = candleFeed(plan.source, symbol, BASE_INTERVAL)
+  const [final] = await series.finality([candles])
+  const finalBeforeMs = final?.before ?? 0
   for await (const row of scanRows(series, candles, range, filters)) {
     const candle = marketCandleOfRow(row)
     const instrument = row.token_id ?? marketId
     fixed.add(`${instrument}:${candle.openTimeMs}`)
-    recorder.fix(instrument, candle, false)
+    recorder.fix(instrument, candle, false, { finalBeforeMs })
   }
   for await (const row of scanRows(series, feedOf('trades', plan.source, symbol), range, filters)) {
     const openMs = candleStart(Date.parse(row.timestamp), BASE_INTERVAL)
@@ -104,13 +136,30 @@ async function restoreStored(
 }
 
 async function requestCandles(
-  { venue, signal }: MarketBackfill,
+  parts: MarketBackfill,
   { symbol, marketId: market }: MarketInput,
   range: HistoryRange,
 ): Promise<ContractCandleObservation[]> {
   const found: ContractCandleObservation[] = []
   const request = { topic: 'contract_candles', symbol, market, interval: '1m', range } as const
-  for await (const page of venue.history(request, { signal }))
-    for (const row of page.observations) if (row.kind === 'contract_candle') found.push(row)
+  await requestAll(parts, request, (row) => {
+    if (row.kind === 'contract_candle') found.push(row)
+  })
   return found
+}
+
+/** Throws if the answers do not cover the whole range. */
+async function requestAll(
+  { venue, signal }: MarketBackfill,
+  request: HistoryRequest,
+  onRow: (row: DataObservation) => void,
+): Promise<void> {
+  const { topic, range } = request
+  let coveredMs = range.fromMs
+  for await (const { observations, covered } of venue.history(request, { signal })) {
+    observations.forEach(onRow)
+    if (covered !== null && covered.fromMs <= coveredMs) coveredMs = Math.max(coveredMs, covered.toMs)
+  }
+  if (coveredMs < range.toMs)
+    throw new Error(`the venue sent its ${topic} up to ${new Date(coveredMs).toISOString()} only`)
 }

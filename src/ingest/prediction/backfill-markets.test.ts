@@ -1,4 +1,6 @@
-/** A manual backfill of prediction markets over real sockets: what the venue still has, once, and nothing else. */
+/**
+ * A manual backfill of prediction markets over real sockets stores what the venue still has, once, and nothing else.
+ */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -24,23 +26,31 @@ const RANGE = { fromMs: DAY_START_MS, toMs: DAY_START_MS + DAY_MS }
 
 interface Changed {
   readonly untraded?: string
-  /** The list leaves its volume out. */
+  /** The list leaves out the volume of this market. */
   readonly unfigured?: string
+  /** The list counts more than was traded in this market. */
+  readonly overcounted?: string
+  /** Changes the pages of one market. */
+  readonly wrong?: { readonly market: string; readonly page: (page: HistoryPage) => HistoryPage }
 }
 
-/** The venue itself, with a list of some of its markets only: a day has thousands. */
+/** The venue itself, but its list contains only some of its markets, because a day has thousands. */
 function listing(venue: Venue, names: ReadonlySet<string>, changed: Changed): Venue {
-  const { untraded, unfigured } = changed
+  const { untraded, unfigured, overcounted, wrong } = changed
   async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     const isUntraded = asked[0].market !== undefined && asked[0].market === untraded
     assert.ok(!isUntraded || asked[0].topic !== 'trades')
-    for await (const page of venue.history(...asked)) {
+    const isWrong = wrong !== undefined && asked[0].market === wrong.market
+    for await (const sent of venue.history(...asked)) {
+      const page = isWrong ? wrong.page(sent) : sent
       const observations = page.observations.flatMap((row): DataObservation[] => {
         if (row.kind === 'contract_candle' && isUntraded) return [{ ...row, price: null, volume: '0' }]
         if (row.kind !== 'market') return [row]
         const { market } = row
         if (!names.has(market.marketId) && !names.has(market.slug ?? '')) return []
         if (market.marketId === unfigured) return [{ ...row, market: { ...market, volume: null } }]
+        if (market.marketId === overcounted)
+          return [{ ...row, market: { ...market, volume: String(Number(market.volume) + 5) } }]
         return [market.marketId === untraded ? { ...row, market: { ...market, volume: '0' } } : row]
       })
       yield { ...page, observations }
@@ -80,7 +90,7 @@ async function setUp(
         onProgress: () => {},
       }),
     )
-  return { fill, store, sandbox, markets }
+  return { fill, store, sandbox, markets, plan }
 }
 
 test('Up/Down: winners, every trade and the candles that follow from them; a second time nothing is left', async (t) => {
@@ -199,4 +209,45 @@ test('yes/no: a contract without trades has the candles of its quotes; one witho
     assert.deepEqual([row.volume, row.closed], [0, true])
     if (Date.parse(row.timestamp) + 300_000 < untraded.endMs) assert.ok(Math.abs(row.close - mid) < 1e-9)
   }
+})
+
+for (const name of ['polymarket', 'kalshi'] as const)
+  test(`${name}: a market whose answers do not cover it failed, and its time stays a gap`, async (t) => {
+    const { fill, store, markets, plan } = await setUp(t, name, ({ kind }) => kind === '5m' || kind === '15M')
+    const [wrong] = markets
+    assert.ok(wrong)
+    const page = (sent: HistoryPage): HistoryPage => ({ ...sent, covered: null })
+    assert.equal((await fill({ wrong: { market: wrong.conditionId ?? wrong.name, page } })).failed, 1)
+    const feed = feedOf('trades', plan.source, 'BTC')
+    const { complete } = await store.coverage.read([feed], wrong.startMs, wrong.endMs)
+    assert.equal(complete, false)
+  })
+
+test('yes/no: answers without the trades that the venue counts, or without their candles, fail', async (t) => {
+  const { fill, store, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
+  const market = markets[0]?.name ?? ''
+  const without = (kinds: readonly DataObservation['kind'][]) => ({
+    market,
+    page: (sent: HistoryPage) => ({
+      ...sent,
+      observations: sent.observations.filter((each) => !kinds.includes(each.kind)),
+    }),
+  })
+  const interest = feedOf('open_interest', 'predmkt_b', 'BTC', '5m')
+  const range = { from: RANGE.fromMs, to: RANGE.toMs }
+  for (const kinds of [['trade'], ['contract_candle'], ['trade', 'contract_candle']] as const) {
+    assert.equal((await fill({ wrong: without(kinds) })).failed, 1, kinds.join())
+    assert.deepEqual(await readRows<OpenInterestRow>(store, interest, [market], range), [])
+  }
+})
+
+test('yes/no: a volume that neither the trades nor the candles make up is wrong itself', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
+  const [market] = markets
+  assert.ok(market)
+  assert.equal((await fill({ overcounted: market.name })).failed, 0)
+  assert.deepEqual(await compareTrades(store, sandbox.truth, market), [])
+  const range = { from: market.startMs, to: market.endMs }
+  const candles = await readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [market.name], range)
+  assert.equal(candles.length, 3)
 })

@@ -1,11 +1,11 @@
 /**
- * A manual backfill of prediction markets: what their venue still has of the past.
+ * A manual backfill of prediction markets, from what their venue still has of the past.
  *
  *   markets that were traded in the range are listed ──▶ catalogue, with their winners
  *   the trades of each ──▶ trades, candles          the venue's own candles of each contract ──▶ candles, open interest
  *
- * No venue publishes past books, so there are none. Candles of Up/Down markets come from their trades
- * alone, so the time without trades stays a gap of the candles.
+ * No venue publishes past books, so none are filled. Candles of Up/Down markets come from their trades alone, so time
+ * without trades stays a gap of the candles.
  */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -27,7 +27,7 @@ import { marketOfRow, mergeKnown } from './merge-market.ts'
 import { createMarketWriter, type MarketWriter } from './write-markets.ts'
 
 const DAY_MS = 86_400_000
-/** The longest market, from its first trade to its end. */
+/** The longest time from the first trade of a market to its end. */
 const MAX_MS = 50 * 3_600_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
@@ -66,7 +66,7 @@ export async function backfillMarkets(
     report()
     await Promise.all(
       lists.map(async ({ symbol, listed }) => {
-        // A market that cannot be read may have been traded in all the time before its end.
+        // An unreadable market may have been traded during all the time before its end.
         const failed = listed.unread.map(({ fromMs, toMs }) => ({ fromMs: fromMs - MAX_MS, toMs }))
         const interest = pastOpenInterest({ plan, symbol, series, writer, range })
         for (const market of listed.found) {
@@ -106,7 +106,9 @@ function tradedRange(plan: PredictionPlan, market: MarketInput): HistoryRange {
   return { fromMs: firstTradeMs(plan, window), toMs: lastTradeMs(plan, window) }
 }
 
-/** The markets that may have been traded in the range, and the times of ends of which not all could be read. */
+/**
+ * The markets that may have been traded in the range, and the ranges of end times that could not be read completely.
+ */
 async function listMarkets(
   { plan, venue, range, signal }: MarketsBackfill,
   symbol: AssetSymbol,
@@ -128,7 +130,7 @@ async function listMarkets(
 
 const hasLength = ({ fromMs, toMs }: HistoryRange) => toMs > fromMs
 
-/** False where the venue did not answer for the whole market. */
+/** Returns false if the venue did not answer for the whole market. */
 async function backfillWithRetries(
   run: MarketsBackfill,
   market: MarketInput,
@@ -138,7 +140,12 @@ async function backfillWithRetries(
   for (let attempt = 0; attempt < TRIES; attempt++) {
     try {
       await putMarket(run, market)
-      await backfillMarket(run, market, interest)
+      await backfillMarket(run, market, interest, (pieces, isContradicted) => {
+        if (attempt < TRIES - 1 || !isContradicted)
+          throw new Error(`${pieces} pieces of the volume are in no trade`)
+        const about = { market: market.marketId, volume: market.volume, pieces }
+        log.warn(about, 'the volume of a market is neither that of its trades nor that of its candles')
+      })
       return true
     } catch (error) {
       if (signal.aborted) return false
@@ -155,7 +162,7 @@ async function putMarket({ plan, markets, catalogue }: MarketsBackfill, market: 
   catalogue.put(stored === undefined ? market : mergeKnown(market, marketOfRow(stored.market)))
 }
 
-/** Trades are complete where every market was received in full; the candles of contracts are the venue's. */
+/** Trades are complete where every market was received in full; candles of contracts come from the venue. */
 async function confirmSymbol(
   { plan, tracker, range }: MarketsBackfill,
   symbol: AssetSymbol,

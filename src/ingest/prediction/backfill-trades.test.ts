@@ -1,4 +1,4 @@
-/** Which gaps are closed by what a venue lists of its trades and midpoints. */
+/** Which gaps are closed by the trades and midpoints that a venue lists. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,6 +8,7 @@ import { type CoverageChange, gap, observed } from '../../store/coverage.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
+import { DoubtedVolumes } from './doubted-volumes.ts'
 
 const GAP = { from: Date.parse('2026-11-15T10:00:00Z'), to: Date.parse('2026-11-15T10:04:00Z') }
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
@@ -20,6 +21,17 @@ async function backfilled(
   isListed = true,
   before: readonly CoverageChange[] = [],
   knownToMs = nowMs,
+  lacking: { whole: boolean } | undefined = undefined,
+  doubts = new DoubtedVolumes(),
+  proven: boolean[] | undefined = undefined,
+  {
+    restored = { fromMs: WINDOW.fromMs, toMs: GAP.to },
+    listedLacking = 12.5,
+    isSwept = true,
+    requests = [] as HistoryRequest[],
+    /** Ends of the listed windows of five minutes. */
+    windowEnds = [] as number[],
+  } = {},
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
   for (const feed of [TRADES, CANDLES]) {
@@ -29,7 +41,11 @@ async function backfilled(
   }
   await store.write({ coverage: before })
   const closed: string[] = []
+  let isLacking = lacking !== undefined
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
+    requests.push(request)
+    if (request.topic === 'trades' && request.range.fromMs === WINDOW.fromMs)
+      isLacking &&= lacking?.whole !== true
     if (request.topic === 'mids') yield mids(request)
     else if (request.topic === 'markets' && !isListed) yield { observations: [], covered: null, missing: [] }
     else yield { observations: [], covered: request.range, missing: [] }
@@ -40,8 +56,12 @@ async function backfilled(
     priced: WINDOW,
     firstMs: WINDOW.fromMs,
     needsOwnSweep: false,
-    isUntraded: false,
-    isSwept: true,
+    isUntraded: () => false,
+    isSwept,
+    unproven: proven === undefined ? undefined : restored,
+    proven: (isComplete) => void proven?.push(isComplete),
+    lacking: () => (isLacking ? 12.5 : 0),
+    lackingListed: () => (isLacking ? listedLacking : 0),
     swept() {},
     trade() {},
     mid() {},
@@ -52,16 +72,28 @@ async function backfilled(
     await backfillTrades({
       feed: TRADES,
       candleFeeds: [CANDLES],
+      endless: ['5m'],
       symbol: 'BTC',
       venue: { history },
       coverage: store.coverage,
       tracker: { confirm: (feed) => void closed.push(feed.dataset) },
       listedMs: nowMs,
       isKnownTo: (toMs) => toMs <= knownToMs,
+      doubts,
+      turn: 0,
       nowMs,
       signal: new AbortController().signal,
       onMarket() {},
-      markets: () => [market],
+      markets: () => [
+        market,
+        ...windowEnds.map((endTime) => {
+          const { market: about, ...other } = market
+          return {
+            ...other,
+            market: { ...about, marketId: `${endTime}`, marketType: '5m' as const, endTime },
+          }
+        }),
+      ],
     })
   } finally {
     await store.close()
@@ -97,9 +129,125 @@ test('a gap stays while the windows of its time are not listed: one of them may 
   assert.deepEqual(await backfilled(SOON_MS, mids, true, [], GAP.to), ['trades', 'candles'])
 })
 
+test('a gap waits an hour for the list of a window that must have run in it', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  const given = (nowMs: number, windowEnds: number[]) =>
+    backfilled(nowMs, mids, true, [], nowMs, undefined, new DoubtedVolumes(), undefined, { windowEnds })
+  const endMs = GAP.from + 300_000
+  assert.deepEqual(await given(SOON_MS, [endMs + 3_000_000]), [])
+  assert.deepEqual(await given(SOON_MS, [endMs + 2_000, endMs + 3_000_000]), ['trades', 'candles'])
+  assert.deepEqual(await given(GAP.to + 3_700_000, [endMs + 3_000_000]), ['trades', 'candles'])
+})
+
 test('a gap from before the first observation, of a refused trade, is not closed', async () => {
   const mids = () => ({ observations: [], covered: null, missing: [] })
   const refusedMs = GAP.from - 1_200_000
   const before = [gap(TRADES, refusedMs, refusedMs + 1, 'not_observed')]
   assert.deepEqual(await backfilled(SOON_MS, mids, true, before), ['trades'])
+})
+
+test('an answer that lacks trades which the venue counts closes nothing; its whole list does, or half an hour of doubt', async () => {
+  const mids = () => ({ observations: [], covered: null, missing: [] })
+  const doubts = new DoubtedVolumes()
+  const given = (nowMs: number, whole: boolean) => backfilled(nowMs, mids, true, [], nowMs, { whole }, doubts)
+  assert.deepEqual(await given(SOON_MS, false), [])
+  assert.deepEqual(await given(SOON_MS, true), ['trades'])
+  // For a gap of two hours ago, the doubt begins only now.
+  const lateMs = GAP.to + 2 * 3_600_000
+  for (let minute = 0; minute < 30; minute += 2)
+    assert.deepEqual(await given(lateMs + minute * 60_000, false), [])
+  assert.deepEqual(await given(lateMs + 30 * 60_000, false), ['trades'])
+})
+
+test('a running market that was restored with too few trades is proven by its whole list', async () => {
+  const mids = () => ({ observations: [], covered: null, missing: [] })
+  const proven: boolean[] = []
+  for (const whole of [false, true])
+    await backfilled(SOON_MS, mids, true, [], SOON_MS, { whole }, new DoubtedVolumes(), proven)
+  assert.deepEqual(proven, [false, true])
+})
+
+test('a running market is judged once its trades of the time before the restart are listed, by the volume of that time', async () => {
+  const mids = () => ({ observations: [], covered: null, missing: [] })
+  const proven: boolean[] = []
+  const given = (restored: typeof WINDOW, listedLacking: number, requests: HistoryRequest[] = []) => {
+    const lacking = { whole: false }
+    const more = { restored, listedLacking, requests }
+    return backfilled(SOON_MS, mids, true, [], SOON_MS, lacking, new DoubtedVolumes(), proven, more)
+  }
+  await given({ fromMs: GAP.from, toMs: SOON_MS - 60_000 }, 12.5)
+  await given({ fromMs: GAP.from, toMs: GAP.to }, 0)
+  assert.deepEqual(proven, [])
+  const requests: HistoryRequest[] = []
+  await given({ fromMs: GAP.from + 1_000, toMs: GAP.to }, 12.5, requests)
+  assert.deepEqual(proven, [false])
+  const asked = requests.filter(({ topic }) => topic === 'trades').map(({ range }) => range.fromMs)
+  assert.ok(asked.includes(GAP.from + 1_000))
+})
+
+test('the whole list of a market that has ended is requested once at a time', async () => {
+  const mids = () => ({ observations: [], covered: null, missing: [] })
+  const requests: HistoryRequest[] = []
+  const nowMs = GAP.to + 600_000
+  const more = { isSwept: false, requests }
+  const lacking = { whole: false }
+  await backfilled(nowMs, mids, true, [], nowMs, lacking, new DoubtedVolumes(), undefined, more)
+  assert.equal(requests.filter(({ topic }) => topic === 'trades').length, 1)
+})
+
+test('a market that cannot be requested keeps neither other markets nor other gaps from their turn', async () => {
+  const nowMs = GAP.to + 3 * 3_600_000
+  const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
+  const old = { from: GAP.from - 3_600_000, to: GAP.from - 3_500_000 }
+  let fromMs = old.from - 600_000
+  for (const { from, to } of [old, GAP]) {
+    await store.write({ coverage: [observed(TRADES, fromMs, from)] })
+    await store.write({ coverage: [gap(TRADES, from, to, 'not_observed')] })
+    fromMs = to
+  }
+  await store.write({ coverage: [observed(TRADES, fromMs, nowMs)] })
+  const [closed, swept] = [[] as number[], [] as string[]]
+  async function* history({ topic, market, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    if (topic === 'trades' && market === 'broken') throw new Error('a trade without a side')
+    yield { observations: [], covered: range, missing: [] }
+  }
+  const ended = (marketId: string): BackfilledMarket => ({
+    market: { marketId, source: 'predmkt_a', symbol: 'BTC', active: true, status: 'closed' },
+    ...{ traded: { fromMs: old.from, toMs: old.to }, priced: { fromMs: old.from, toMs: old.to } },
+    ...{
+      firstMs: old.from,
+      needsOwnSweep: true,
+      isUntraded: () => false,
+      isSwept: false,
+      unproven: undefined,
+    },
+    ...{
+      lacking: () => 0,
+      lackingListed: () => 0,
+      proven() {},
+      swept: () => void swept.push(marketId),
+      trade() {},
+      mid() {},
+      show() {},
+    },
+    ready: () => Promise.resolve(),
+  })
+  const backfill = backfillTrades({
+    ...{
+      feed: TRADES,
+      candleFeeds: [],
+      endless: [],
+      symbol: 'BTC',
+      venue: { history },
+      coverage: store.coverage,
+      turn: 0,
+    },
+    ...{ listedMs: nowMs, isKnownTo: () => true, doubts: new DoubtedVolumes(), nowMs, onMarket() {} },
+    tracker: { confirm: (_feed, fromMs) => void closed.push(fromMs) },
+    signal: new AbortController().signal,
+    markets: () => [ended('broken'), ended('whole')],
+  })
+  await assert.rejects(backfill, /without a side/)
+  await store.close()
+  assert.deepEqual([closed, swept], [[GAP.from], ['whole']])
 })

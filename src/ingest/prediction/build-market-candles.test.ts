@@ -55,6 +55,28 @@ test('a stored candle is joined by trades that are found later; one of the venue
   }
 })
 
+test('a stored candle that is final is given again only if a trade changes it', () => {
+  const [stored] = buildMarketCandles({ interval: '5m', trades: TRADES, mids: [], volume: 'money' })
+  assert.ok(stored)
+  const candles = new MarketCandleBuilder('money')
+  candles.fix({ ...stored, volume: '659.0724757333332' }, false, { finalBeforeMs: START_MS + 5 * MINUTE_MS })
+  assert.deepEqual(candles.take(), [])
+  candles.trade(trade(6, '0.5'))
+  assert.deepEqual(
+    candles.take().map(({ interval, candle }) => [interval, candle.openTimeMs - START_MS, candle.volume]),
+    [
+      ['5m', 5 * MINUTE_MS, '5'],
+      ...['15m', '1h', '4h', '1d'].map((interval) => [
+        interval,
+        ...(interval === '4h' ? [-2 * 60 * MINUTE_MS] : interval === '1d' ? [-10 * 60 * MINUTE_MS] : [0]),
+        '664.0724757333332',
+      ]),
+    ],
+  )
+  candles.trade(trade(2, '0.8'))
+  assert.equal(candles.take()[0]?.candle.volume, '667.0724757333332')
+})
+
 test('midpoints that are requested later take their place in time', () => {
   const candles = new MarketCandleBuilder('money')
   candles.mid({ timeMs: 100_000, price: '0.5' })

@@ -3,11 +3,12 @@
  *
  *   trades, midpoints ──▶ buckets of 5 minutes ──▶ candle of 5m ──▶ 15m … 1d
  *                              ▲
- *                    a candle that is known already (stored, or the venue's own) replaces its bucket
+ *                    a candle that is already known (stored, or the venue's own) replaces its bucket
  *
- * Late data changes its bucket and all longer candles; `take` gives what has changed since the last call. A longer
- * candle is the join of its older buckets, which is remembered, and of its newest one, which is the one that changes.
- * A bucket with nothing but block trades has no price, and so is no candle; its volume is part of the longer ones.
+ * Late data changes its bucket and all longer candles; `take` returns what has changed since the last call. A longer
+ * candle is joined from its older buckets, whose join is remembered, and its newest bucket, which is the one that
+ * changes. A bucket with only block trades has no price and therefore gives no candle; its volume still counts in the
+ * longer ones.
  */
 import { add, type Decimal, ZERO } from '../../core/decimal.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
@@ -36,9 +37,19 @@ interface ChangedCandle {
 
 const NOTHING: readonly ChangedCandle[] = []
 
+/** What is known of a stored candle besides its prices. */
+export interface StoredCandle {
+  /** When its first price was seen; without it, at its start. */
+  readonly openMs?: number
+  /** When its last price was seen; without it, at its end if it has trades, else at its start. */
+  readonly closeMs?: number
+  /** Everything before this instant is final; a final candle is not written again as long as nothing changes it. */
+  readonly finalBeforeMs?: number
+}
+
 interface Bucket {
   traded: TradedPrices
-  /** First, lowest, highest and last in order of time: all that a candle needs. */
+  /** The first, lowest, highest and last midpoint in order of time, which is all that a candle needs. */
   mids: MidSample[]
   candle: MarketCandle | undefined
   isDirty: boolean
@@ -50,7 +61,7 @@ interface OlderBuckets {
   readonly fromMs: number
   readonly newestMs: number
   readonly rollUp: JoinedCandles | undefined
-  /** Of those without a price. */
+  /** The volume of the buckets without a price. */
   readonly priceless: Decimal
 }
 
@@ -60,7 +71,7 @@ export class MarketCandleBuilder {
   readonly #dirty = new Set<number>()
   /** The start of the newest bucket. */
   #newestMs = Number.NEGATIVE_INFINITY
-  /** By interval, of the longer candle that was last asked for. */
+  /** By interval: the older buckets of the longer candle that was last computed. */
   readonly #older = new Map<CandleInterval, OlderBuckets>()
 
   constructor(volume: VolumeUnit) {
@@ -84,16 +95,22 @@ export class MarketCandleBuilder {
     bucket.mids = extremes(isLate ? mids.sort((a, b) => a.timeMs - b.timeMs) : mids)
   }
 
-  /** A candle of 5m that is known already. A `whole` one holds every trade of its time: later trades are part of it already. */
-  fix(candle: MarketCandle, isWhole: boolean): void {
+  /**
+   * Sets a 5m candle that is already known. A whole candle contains every trade of its time, so later trades are
+   * ignored.
+   */
+  fix(candle: MarketCandle, isWhole: boolean, stored: StoredCandle = {}): void {
+    const isUnchanged = isFinalCandle(candle, stored) && !this.#dirty.has(candle.openTimeMs)
     const bucket = this.#bucketAt(candle.openTimeMs)
+    if (isUnchanged) this.#dirty.delete(candle.openTimeMs)
     bucket.isWhole = isWhole
     bucket.candle = candle
     bucket.traded = new TradedPrices(this.#volume)
-    for (const trade of tradesOf(candle, this.#volume)) bucket.traded.add(trade)
-    // Midpoints that were seen before this was known come after it.
+    for (const trade of tradesOf(candle, this.#volume, stored)) bucket.traded.add(trade)
+    // Midpoints that were received before a running candle was known come after it.
     const seen = candle.basis === 'mid' ? bucket.mids : []
-    bucket.mids = candle.basis === 'mid' ? extremes([...midsOf(candle), ...seen]) : []
+    const mids = candle.basis === 'mid' ? [...midsOf(candle, stored), ...seen] : []
+    bucket.mids = extremes(mids.sort((a, b) => a.timeMs - b.timeMs))
     bucket.isDirty = seen.length > 0
   }
 
@@ -113,7 +130,7 @@ export class MarketCandleBuilder {
     return taken
   }
 
-  /** The candles that hold an instant, to be written once more as closed. */
+  /** The candle that contains an instant, to be written once more as closed. */
   at(timeMs: number, interval: CandleInterval): MarketCandle | undefined {
     return interval === BASE_INTERVAL
       ? this.#candleAt(candleStart(timeMs, BASE_INTERVAL))
@@ -179,12 +196,15 @@ export class MarketCandleBuilder {
     return older
   }
 
-  /** The volume of a bucket that is no candle. */
+  /** The volume of a bucket that gives no candle. */
   #pricelessAt(start: number): Decimal {
     const bucket = this.#buckets.get(start)
     return bucket === undefined || this.#candleAt(start) !== undefined ? ZERO : bucket.traded.volume
   }
 }
+
+export const isFinalCandle = ({ openTimeMs }: MarketCandle, { finalBeforeMs = 0 }: StoredCandle): boolean =>
+  openTimeMs + BASE_MS <= finalBeforeMs
 
 function joinedOrEither(
   first: JoinedCandles | undefined,
@@ -207,12 +227,12 @@ function extremes(mids: readonly MidSample[]): MidSample[] {
 }
 
 /** Trades that build the same candle, so that a trade found later can be added to it. */
-function tradesOf(candle: MarketCandle, volume: VolumeUnit): MarketTrade[] {
+function tradesOf(candle: MarketCandle, volume: VolumeUnit, stored: StoredCandle): MarketTrade[] {
   if (candle.basis === 'mid') return []
-  const startMs = candle.openTimeMs
-  const endMs = startMs + BASE_MS - 1
+  const startMs = stored.openMs ?? candle.openTimeMs
+  const endMs = stored.closeMs ?? candle.openTimeMs + BASE_MS - 1
   const price = (timeMs: number, text: string): MarketTrade => ({ timeMs, price: text, size: '0' })
-  // A block trade, which sets no price, has all of the volume; in money it counts as a size at a price of 1.
+  // A block trade, which sets no price, carries the whole volume; a volume in money is a size at a price of 1.
   const amount: MarketTrade = {
     timeMs: endMs,
     price: volume === 'money' ? '1' : candle.close,
@@ -221,19 +241,19 @@ function tradesOf(candle: MarketCandle, volume: VolumeUnit): MarketTrade[] {
   }
   return [
     price(startMs, candle.open),
-    price(startMs + 1, candle.high),
-    price(startMs + 1, candle.low),
+    price(startMs, candle.high),
+    price(startMs, candle.low),
     price(endMs, candle.close),
     amount,
   ]
 }
 
-/** At the start of the candle, so that a candle that is still running continues after them. */
-function midsOf(candle: MarketCandle): MidSample[] {
+/** Usually placed at the start of the candle, so that a candle that is still running continues after them. */
+function midsOf(candle: MarketCandle, { openMs = candle.openTimeMs, closeMs }: StoredCandle): MidSample[] {
   return [
-    { timeMs: candle.openTimeMs, price: candle.open },
-    { timeMs: candle.openTimeMs + 1, price: candle.high },
-    { timeMs: candle.openTimeMs + 1, price: candle.low },
-    { timeMs: candle.openTimeMs + 2, price: candle.close },
+    { timeMs: openMs, price: candle.open },
+    { timeMs: openMs + 1, price: candle.high },
+    { timeMs: openMs + 1, price: candle.low },
+    { timeMs: closeMs ?? openMs + 2, price: candle.close },
   ]
 }

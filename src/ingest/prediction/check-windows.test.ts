@@ -1,4 +1,4 @@
-/** A venue that answers and lists nothing more is not the same as a venue where nothing happens. */
+/** A venue that answers but lists no new markets is not the same as a quiet venue. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
@@ -31,7 +31,7 @@ async function setUp(t: TestContext, markets: MarketRecorder[] = [], startMs = S
   const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })
   const windows = checkWindows({
     symbol: 'BTC',
-    endless: plan.endless,
+    endless: ['5m', '15m'],
     tracker,
     feedOf: (type) => snapshotFeed(plan, 'BTC', type),
     markets: () => markets,
@@ -39,7 +39,7 @@ async function setUp(t: TestContext, markets: MarketRecorder[] = [], startMs = S
   for (const { channels } of feeds)
     for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, startMs)
   let nowMs = startMs
-  /** The lists answer all the time. */
+  /** Runs the checks while the catalogue answers all the time. */
   function run(toMs: number): void {
     for (; nowMs <= toMs; nowMs += 1_000) {
       windows.judge(nowMs, nowMs)
@@ -55,7 +55,7 @@ async function setUp(t: TestContext, markets: MarketRecorder[] = [], startMs = S
       ),
     )
   }
-  /** All windows that end after the start, up to one. */
+  /** Lists all windows that end after the start, up to `toMs`. */
   function lists(type: '5m' | '15m', toMs: number): void {
     for (let endMs = START_MS + INTERVAL_MS[type]; endMs <= toMs; endMs += INTERVAL_MS[type])
       windows.knows(type, endMs)
@@ -151,4 +151,23 @@ test('a window that ended before the start makes no gap of the time before it', 
   lists('15m', at('13:00:00'))
   run(at('12:01:59'))
   assert.deepEqual(await gaps(BOOKS, at('12:01:59')), [])
+})
+
+test('a list with a market that cannot be read: its duration, trades and candles are a gap while it has', async (t) => {
+  const { windows, run, gaps, lists } = await setUp(t)
+  for (const type of ['5m', '15m'] as const) lists(type, at('13:00:00'))
+  run(at('12:10:00'))
+  windows.unread(['4h'], at('12:10:00'))
+  run(at('12:11:00'))
+  windows.unread(['4h'], at('12:11:00'))
+  run(at('12:12:00'))
+  windows.unread([], at('12:12:00'))
+  run(at('12:20:00'))
+  const trades = feedOf('trades', plan.source, 'BTC')
+  for (const feed of [snapshotFeed(plan, 'BTC', '4h'), trades]) {
+    const [found, ...others] = await gaps(feed, at('12:20:00'))
+    assert.match(found ?? '', /^12:10:00 12:12:0. not_observed/, feed.dataset)
+    assert.deepEqual(others, [])
+  }
+  assert.deepEqual(await gaps(snapshotFeed(plan, 'BTC', '5m'), at('12:20:00')), [])
 })

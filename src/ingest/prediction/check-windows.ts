@@ -1,16 +1,18 @@
 /**
- * Whether every market in its window has a live book, duration by duration, and whether we know all markets.
+ * Checks, duration by duration, whether every market in its window has a live book, and whether all markets are known.
  *
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
- *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
- *   a book is crossed, and stays so               ──▶ a gap, since it gives no samples
- *   a market is listed after its window began     ──▶ a gap from its beginning on
- *   the catalogue is silent, and the last window
- *   of a duration that was listed is over         ──▶ snapshots of the duration, trades and candles have a gap
- *   the catalogue answers, and lists no successor
- *   of a window that must have one                ──▶ the same; snapshots alone where none was ever listed
+ *   a book turned out to have been wrong          ──▶ a gap too, although it is known again
+ *   a book is crossed, and stays so               ──▶ a gap, because it gives no samples
+ *   a market is listed after its window began     ──▶ a gap from its start on
+ *   the catalogue is silent, and the last listed
+ *   window of a duration is over                  ──▶ snapshots of the duration, trades and candles have a gap
+ *   the catalogue answers, but lists no successor
+ *   of a window that must have one                ──▶ the same; snapshots alone if none was ever listed
  *   a window begins, and the one before it was
  *   never listed                                  ──▶ the same, as soon as it begins
+ *   a list has an unknown market of a duration
+ *   that cannot be read                           ──▶ the same, for as long as the list has it
  */
 import type { Feed } from '../../core/feed.ts'
 import { candleStart, INTERVAL_MS, storedInterval } from '../../core/interval.ts'
@@ -23,36 +25,44 @@ import { isRunning, SAMPLE_BEFORE_MS } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
-/** Lists come every half minute: after this time without one, an unknown window may have begun. */
+/** Lists come every half minute; after this long without one, an unknown window may have begun. */
 export const LISTED_WITHIN_MS = 2 * 60_000
 
-/** The frames of one change come one by one; longer than this they do not. */
+/** The frames of one change arrive one by one, so a book may be crossed for a moment, but not for longer than this. */
 const CROSSED_FOR_MS = 5_000
 
 /** A successor is listed before the window ends, or with the next list. */
 const SUCCESSOR_WITHIN_MS = 2 * 60_000
 
+/** When a window began, by its middle: a venue may open and close it some seconds off the full minute. */
+export function windowStart(type: MarketType, endMs: number): number {
+  const interval = storedInterval(type)
+  return candleStart(endMs - INTERVAL_MS[interval] / 2, interval)
+}
+
 export type WindowChecker = ReturnType<typeof checkWindows>
 
 export function checkWindows(options: {
   symbol: AssetSymbol
-  /** Durations of which a window always runs. */
+  /** Durations of which a window is always running. */
   endless: readonly MarketType[]
   tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
   feedOf: (type: MarketType) => Feed<'snapshots'>
-  /** At least those whose books are sampled at an instant. */
+  /** Returns at least the markets whose books are sampled at an instant. */
   markets: (atMs: number) => readonly MarketRecorder[]
 }) {
   const { symbol, tracker } = options
-  /** Per duration: until when windows are known. */
+  /** Per duration: the end of the last known window. */
   const knownToMs = new Map<MarketType, number>()
-  /** Per endless duration: the listed windows by their start, and the first instant of which no window is listed. */
+  /** Per endless duration: the starts of the listed windows, and the first instant for which no window is listed. */
   const listedStarts = new Map(options.endless.map((type) => [type, new Set<number>()]))
   const listedToMs = new Map<MarketType, number>()
+  /** Per duration: since when lists contain markets that cannot be read. Any of them may be running and traded. */
+  const unreadSince = new Map<MarketType, number>()
   let firstMs: number | undefined
   const lacking = new Set<MarketType>()
   let unlisted = 0
-  /** When the books were looked at last, and which of them. */
+  /** When the books were last checked, and which markets were. */
   let lookedMs: number | undefined
   const seen = new WeakSet<MarketRecorder>()
 
@@ -65,8 +75,8 @@ export function checkWindows(options: {
   }
 
   /**
-   * Since when there should be a window of a duration, though the catalogue lists none. A window that is listed late is
-   * requested as a whole; one that was over before it was listed is not, so its time is lost once the next one runs.
+   * Since when a window of a duration should be running although the catalogue lists none. A window that is listed late
+   * is requested as a whole; one that ended before it was listed is not, so its time is lost once the next one runs.
    */
   function unlistedSince(type: MarketType, atMs: number, nowMs: number): number {
     const starts = listedStarts.get(type)
@@ -83,22 +93,22 @@ export function checkWindows(options: {
     return isOver || atMs - sinceMs > SUCCESSOR_WITHIN_MS ? sinceMs : Number.POSITIVE_INFINITY
   }
 
-  /** Records the gaps of books that turned out to be wrong; gives since when a duration lacks one, where it does. */
+  /** Records the gaps of books that turned out to be wrong; returns since when each affected duration lacks a book. */
   function lookAtBooks(atMs: number): Map<MarketType, number> {
     const brokenSince = new Map<MarketType, number>()
     for (const recorder of options.markets(atMs)) {
       const { sampler, startMs, endMs } = recorder
       const type = recorder.market.marketType
       if (type == null) continue
-      // Also of a window that is over: its book may be known again only after its end.
+      // Also for a window that is over, because its book may be known again only after its end.
       for (const doubt of sampler.takeDoubts()) {
         const fromMs = Math.max(startMs - SAMPLE_BEFORE_MS, doubt.fromMs)
         const toMs = Math.min(endMs, doubt.toMs)
         if (fromMs < toMs) tracker.lost(options.feedOf(type), fromMs, toMs, 'not_observed')
       }
-      // Samples are taken some time before the window too.
+      // Samples are also taken some time before the window.
       if (!isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
-      // Of one that is known only now nothing was sampled before, however soon its book is there.
+      // If the market became known only now, nothing was sampled before, however soon its book arrives.
       const isLate = lookedMs !== undefined && startMs < lookedMs && !seen.has(recorder)
       seen.add(recorder)
       const { crossedSinceMs = Number.POSITIVE_INFINITY } = sampler
@@ -113,21 +123,24 @@ export function checkWindows(options: {
   }
 
   return {
-    /** How often a window that should have run was not listed. */
+    /** How often a window that should have been running was not listed. */
     get unlisted() {
       return unlisted
     },
-    /** There is a market of this duration, and it ends then. */
+    /** A market of this duration exists and ends at this instant. */
     knows(type: MarketType | null, endMs: number) {
       if (type === null) return
       knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
-      const interval = storedInterval(type)
-      // By its middle: a venue may open and close a window some seconds from the full minute.
-      listedStarts.get(type)?.add(candleStart(endMs - INTERVAL_MS[interval] / 2, interval))
+      listedStarts.get(type)?.add(windowStart(type, endMs))
+    },
+    /** The last list contains unknown markets of these durations that cannot be read. */
+    unread(types: readonly MarketType[], nowMs: number) {
+      for (const type of unreadSince.keys()) if (!types.includes(type)) unreadSince.delete(type)
+      for (const type of types) if (!unreadSince.has(type)) unreadSince.set(type, nowMs)
     },
     /**
-     * Whether windows are known up to an instant, of every duration that the venue has. While they are not, one that it
-     * does not list may be traded.
+     * Whether windows of every duration that the venue has are known up to an instant. Otherwise an unlisted window may
+     * be traded.
      */
     isKnownTo: (toMs: number) => options.endless.every((type) => (knownToMs.get(type) ?? toMs) >= toMs),
     judge(nowMs: number, listedMs: number) {
@@ -140,16 +153,20 @@ export function checkWindows(options: {
         const key = windowsKey(symbol, type)
         const blindMs = blindSince(type, listedMs, atMs)
         const unlistedMs = unlistedSince(type, atMs, nowMs)
+        const unreadMs = unreadSince.get(type) ?? Number.POSITIVE_INFINITY
         if (blindMs < Number.POSITIVE_INFINITY) isDown = true
         else if (unlistedMs === Number.POSITIVE_INFINITY) lacking.delete(type)
         else if (!lacking.has(type)) {
           lacking.add(type)
           unlisted += 1
         }
-        // A duration that was never listed may not exist: then it causes no other gap.
-        unseenMs = Math.min(unseenMs, blindMs, knownToMs.has(type) ? unlistedMs : Number.POSITIVE_INFINITY)
+        // A duration that was never listed may not exist, so it causes no other gap.
+        unseenMs = Math.min(
+          ...[unseenMs, blindMs, unreadMs],
+          knownToMs.has(type) ? unlistedMs : Number.POSITIVE_INFINITY,
+        )
         const brokenMs = brokenSince.get(type) ?? Number.POSITIVE_INFINITY
-        const sinceMs = Math.min(blindMs, unlistedMs, brokenMs)
+        const sinceMs = Math.min(blindMs, unlistedMs, unreadMs, brokenMs)
         // The first row after a gap is on the grid.
         if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, gridOf(nowMs))
         else if (tracker.isUp(key))

@@ -1,5 +1,5 @@
 /**
- * Every fault switch of the simulated venue of yes/no contracts. Whatever happens: rows and gaps together cover each
+ * Every fault switch of the simulated venue of yes/no contracts. In every case rows and gaps together cover each
  * contract, every book outside the gaps is the one of its instant, none is crossed, no trade is missing or stored
  * twice, and every result is found.
  */
@@ -9,7 +9,7 @@ import { proveFaults } from '../../../test/predictions/prove-faults.ts'
 const venue = 'kalshi'
 const symbol = 'BTC'
 const isLong = process.env.TAPELINE_SOAK !== undefined
-/** A contract of a quarter of an hour ends during the run. */
+/** A fifteen-minute contract ends during the run. */
 const START_MS = Date.parse('2026-11-15T10:05:20Z')
 
 /** After a fault a socket may pause for up to half a minute before its next attempt. */
@@ -67,11 +67,8 @@ const CASES: readonly FaultCase[] = [
     gap: false,
   },
   {
-    name: 'late and unannounced results',
-    faults: [
-      { kind: 'late-resolution', venue, delayMs: 45_000, durationMs: 400_000 },
-      { kind: 'lost-resolved', venue, durationMs: 400_000 },
-    ],
+    name: 'late results',
+    faults: [{ kind: 'late-resolution', venue, delayMs: 45_000, durationMs: 400_000 }],
     lastsMs: 20_000,
     gap: false,
   },

@@ -12,14 +12,14 @@ export function finalizeMarkets(options: {
   symbol: AssetSymbol
   writer: RowWriter
   series: SeriesStore
-  nowMs: number
-  /** No trade before this will be found. */
+  /** No book before this instant will turn out to be missing. */
+  booksMs: number
+  /** No trade before this instant will be found. */
   tradesMs: number
-  /** Every candle before this is closed. */
+  /** Every candle before this instant is closed. */
   closedTo: (interval: CandleInterval) => number
 }): void {
-  const { plan, symbol, nowMs, tradesMs } = options
-  const booksMs = nowMs - plan.booksFinalAfterMs
+  const { plan, symbol, booksMs, tradesMs } = options
   for (const type of MARKET_TYPES) options.writer.final(snapshotFeed(plan, symbol, type), booksMs)
   options.writer.final(feedOf('trades', plan.source, symbol), tradesMs)
   for (const interval of COARSE_INTERVALS) {

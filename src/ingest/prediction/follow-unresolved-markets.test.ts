@@ -4,8 +4,10 @@ import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
+import { observed } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { followUnresolvedMarkets } from './follow-unresolved-markets.ts'
 
 const START_MS = Date.parse('2026-11-15T10:06:00Z')
@@ -40,7 +42,15 @@ test('a market that an answer leaves out is requested until it has a winner', as
     yield { observations, covered: range, missing: [] }
   }
   const following = followUnresolvedMarkets({
-    ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
+    ...{
+      plan: VENUES.polymarket.plan,
+      symbol: 'BTC',
+      venue: { history },
+      markets: store.markets,
+      series: store.series,
+      coverage: store.coverage,
+      clock,
+    },
     signal: new AbortController().signal,
     onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
     onListed() {},
@@ -51,4 +61,56 @@ test('a market that an answer leaves out is requested until it has a winner', as
   assert.deepEqual(asked.slice(1), [END_MS, END_MS, END_MS, END_MS], 'not for what has a winner')
   assert.equal(asked[0], END_MS - 300_000 - 16 * 60_000, 'sweeps may have waited')
   assert.deepEqual(found, ['0xaa resolved', '0xbb closed', '0xbb resolved'])
+})
+
+test('markets with a winner are listed again where their trades were not final; given up after a day of failures', async () => {
+  const clock = pacedClock(START_MS, 60_000)
+  const store = await storesIn(':memory:', clock).environment('test')
+  const feed = feedOf('trades', 'predmkt_a', 'BTC')
+  const finalMs = END_MS - 3_600_000
+  await store.write({ markets: [market('0xaa', END_MS, 'Up')], finalize: [{ feed, before: finalMs }] })
+  const asked: number[] = []
+  let listed = 0
+  // biome-ignore lint/correctness/useYield: it never answers.
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    asked.push(range.fromMs)
+    throw new Error('no answer')
+  }
+  const following = followUnresolvedMarkets({
+    ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
+    ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
+    onMarket() {},
+    onListed() {
+      listed += 1
+    },
+    onError() {},
+  })
+  await clock.during(following)
+  await store.close()
+  assert.equal(asked[0], finalMs - VENUES.polymarket.plan.followed.afterMs)
+  assert.ok(asked.length > 100)
+  assert.equal(listed, 1)
+})
+
+test('if nothing was ever final, markets with a winner are listed since the first start', async () => {
+  const clock = pacedClock(START_MS, 60_000)
+  const store = await storesIn(':memory:', clock).environment('test')
+  const firstMs = END_MS - 5 * 3_600_000
+  const coverage = [observed(candleFeed('predmkt_a', 'BTC', '5m'), firstMs, END_MS)]
+  await store.write({ markets: [market('0xaa', END_MS, 'Up')], coverage })
+  const asked: number[] = []
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    asked.push(range.fromMs)
+    yield { observations: [], covered: range, missing: [] }
+  }
+  const following = followUnresolvedMarkets({
+    ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
+    ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
+    onMarket() {},
+    onListed() {},
+    onError: (error) => assert.fail(String(error)),
+  })
+  await clock.during(following)
+  await store.close()
+  assert.deepEqual(asked, [firstMs - VENUES.polymarket.plan.followed.afterMs])
 })

@@ -1,7 +1,8 @@
 /** Until when the trades of followed markets are final, and when a recorder is dropped. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isDone, type MarketProgress, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
+import { isDone, isUntraded, type MarketProgress, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
+import type { MarketRecorder } from './record-market.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -47,6 +48,13 @@ test('so does a running market whose past could not be requested', () => {
   assert.equal(finalMs([running]), STARTED_MS - HOUR_MS - MINUTE_MS)
 })
 
+test('so does a running market of which the venue counts more than was restored', () => {
+  const unproven = { fromMs: STARTED_MS - MINUTE_MS, toMs: STARTED_MS, isGap: false }
+  const running = market(-HOUR_MS, 3 * HOUR_MS)
+  assert.equal(finalMs([{ ...running, unproven }]), STARTED_MS - HOUR_MS - MINUTE_MS)
+  assert.equal(finalMs([running]), NOW_MS - 16 * MINUTE_MS)
+})
+
 test('so does a market that was over before it was listed, in the very first run too', () => {
   const late = market(0, HOUR_MS, { isListedLate: true })
   assert.ok(needsOwnSweep(late, STARTED_MS))
@@ -74,4 +82,15 @@ test('a recorder is dropped half an hour after the end once swept, a day after i
   assert.equal(isDone(ended, afterEnd(24 * HOUR_MS)), false)
   assert.equal(isDone(ended, afterEnd(25 * HOUR_MS)), true)
   assert.equal(isDone({ ...ended, isReady: false }, afterEnd(25 * HOUR_MS)), false)
+})
+
+test('a volume of 0 proves that nothing was traded before it was received, or at all once the market is closed', () => {
+  const of = (volume: string | null, status: string) =>
+    ({ market: { volume, status } }) as unknown as MarketRecorder
+  const given = (volume: string | null, status: string) =>
+    isUntraded({ recorder: of(volume, status), figuresMs: NOW_MS }, NOW_MS - MINUTE_MS)
+  assert.deepEqual([given('0.00', 'open'), given(null, 'open'), given('1.00', 'open')], [true, false, false])
+  const recorder = of('0.00', 'open')
+  assert.equal(isUntraded({ recorder, figuresMs: NOW_MS - 2 * MINUTE_MS }, NOW_MS - MINUTE_MS), false)
+  assert.equal(isUntraded({ recorder: of('0.00', 'closed'), figuresMs: 0 }, NOW_MS), true)
 })

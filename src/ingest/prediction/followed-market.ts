@@ -1,62 +1,92 @@
 /**
- * A market that is followed, and how much of its trades is known.
+ * A followed market, and how much of its trades is known.
  *
- *   may have rows already ──▶ being restored ──▶ ready, restored
+ *   may already have rows ──▶ being restored ──▶ ready, restored
  *                                       ╰─failed─▶ ready, not restored
  *   begins later          ──▶ ready, restored
  *   ready ──all of its trades received after its close──▶ swept ──half an hour after its end──▶ dropped
  *        ╰──never swept──a day after its end──▶ dropped
  */
+import type { HistoryRange } from '../../venues/venue.ts'
+import type { PredictionPlan } from './market-feeds.ts'
 import type { MarketWindow } from './market-times.ts'
 import type { MarketRecorder } from './record-market.ts'
 
 /** By then the last sweep of a market is over, so its recorder can be dropped. */
 const KEPT_AFTER_END_MS = 30 * 60_000
-/** After a day without a sweep a market is given up. */
+/** A market that is not swept within this time is given up. */
 const SWEPT_WITHIN_MS = 25 * 3_600_000
 /**
- * Trades that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
- * quarter of an hour after the close; later where the venue is down.
+ * Trades that the stream lost are found by a round over all markets, every few minutes, and by sweeps until a quarter
+ * of an hour after the close, or later if the venue is down.
  */
 const TRADES_FINAL_AFTER_MS = 16 * 60_000
 
 export interface MarketProgress {
   readonly window: MarketWindow
-  /** It was listed only after its end, so the venue's own sweeps may not know it. */
+  /** The market was listed only after its end, so the venue's regular sweeps may not include it. */
   readonly isListedLate: boolean
-  /** What an earlier run stored and the venue listed is counted. */
+  /** Everything that an earlier run stored and the venue listed is counted. */
   isReady: boolean
-  /** What was traded before this run is known. */
+  /** The trades from before this run are known. */
   isRestored: boolean
   /** All of its trades were received after its close. */
   isSwept: boolean
+  /** The venue counts more than was restored; the missing trades lie in this range, which is not final. */
+  unproven?: UnprovenTrades | undefined
+}
+
+interface UnprovenTrades extends HistoryRange {
+  isGap: boolean
 }
 
 export interface FollowedMarket extends MarketProgress {
   readonly recorder: MarketRecorder
   readonly followedMs: number
-  /** As it was listed first: one that moves says nothing of the windows after it. */
+  /** Its end as first listed; an end that moves says nothing about the windows after it. */
   readonly firstEndMs: number
+  /** When its figures were last received; a list may leave the market out. */
+  figuresMs: number
   /** Resolves when everything received so far is counted. */
   ready: Promise<void>
 }
 
-/** It ended unrecorded or unlisted, or its past could not be requested: only its own sweep is complete. */
+/**
+ * The market ended unrecorded or unlisted, or its past could not be requested or proven, so it is complete only after
+ * its own sweep.
+ */
 export const needsOwnSweep = (
-  { window, isListedLate, isRestored }: MarketProgress,
+  { window, isListedLate, isRestored, unproven }: MarketProgress,
   startedMs: number,
-): boolean => window.endMs < startedMs || isListedLate || !isRestored
+): boolean => window.endMs < startedMs || isListedLate || !isRestored || unproven !== undefined
+
+/**
+ * How many pieces the venue counts beyond those of all known trades; 0 if it does not count pieces, or not all trades
+ * are recorded.
+ */
+export const lackingOf = (plan: PredictionPlan, recorder: MarketRecorder, recordedFromMs: number): number =>
+  // A market that was open before the first start has earlier trades that are not recorded.
+  plan.volume === 'pieces' && recorder.startMs >= recordedFromMs ? recorder.lacking : 0
+
+/** Whether its figures prove that nothing was traded before an instant; a missing or older figure proves nothing. */
+export const isUntraded = (
+  { recorder, figuresMs }: Pick<FollowedMarket, 'recorder' | 'figuresMs'>,
+  toMs: number,
+): boolean => {
+  const { volume, status } = recorder.market
+  return volume != null && Number(volume) === 0 && (status !== 'open' || figuresMs > toMs)
+}
 
 /** Whether its recorder is no longer needed. */
 export const isDone = ({ window, isReady, isSwept }: MarketProgress, nowMs: number): boolean =>
   isReady && nowMs >= window.endMs + (isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS)
 
-/** No trade before this will be found. */
+/** No trade before this instant will be found. */
 export function tradesFinalMs(state: {
   readonly markets: Iterable<MarketProgress>
-  /** All trades before this were received, of every market that the venue lists. */
+  /** All trades before this instant were received, of every market that the venue lists. */
   readonly sweptToMs: number
-  /** Without an earlier run, what was traded before this one is not recorded and not waited for. */
+  /** Without an earlier run, trades from before this run are neither recorded nor awaited. */
   readonly hasEarlierRun: boolean
   readonly startedMs: number
   readonly nowMs: number

@@ -1,4 +1,4 @@
-/** A recorder of prediction markets that is killed again and again: what it stored is true, what it missed is a gap. */
+/** After any number of kills, what a recorder of prediction markets stored is true, and what it missed is a gap. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,12 +7,8 @@ import { after, before, test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { type FollowedProcess, startFollowed } from '../../../test/followed-process.ts'
 import { readGaps } from '../../../test/ingest/compare.ts'
-import {
-  compareCatalogue,
-  compareOracle,
-  compareTrades,
-  compareWindow,
-} from '../../../test/predictions/compare.ts'
+import { compareCatalogue, compareTrades, compareWindow } from '../../../test/predictions/compare.ts'
+import { compareClosedOracle } from '../../../test/predictions/compare-oracle.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
   FEW_STRIKES,
@@ -26,10 +22,10 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
 const KILLS = isLong ? 20 : 1
-/** Markets of five and fifteen minutes end at a quarter past. */
+/** Five- and fifteen-minute markets end at a quarter past. */
 const START_MS = Date.parse('2026-11-15T10:13:20Z')
 const QUARTER_MS = Date.parse('2026-11-15T10:15:00Z')
-/** Winners are known and trades are swept so long after the end. */
+/** This long after the end, winners are known and trades are swept. */
 const DONE_AFTER_MS = 2.5 * MINUTE_MS
 const STEP_MS = isLong ? 200 : 500
 const PROCESS = join(import.meta.dirname, '../../../test/predictions/record-process.ts')
@@ -112,7 +108,7 @@ test('rows and gaps together cover each window, and each book is the one of its 
 
 test('the trades of markets that ended are those of the venue, each once: the sweep found what was missed', async () => {
   const wrong: string[] = []
-  // What a contract of the second venue had before our first start is not requested.
+  // Trades of contracts of the second venue from before our first start are not requested.
   for (const market of ended)
     wrong.push(
       ...(await compareTrades(
@@ -127,9 +123,9 @@ test('the trades of markets that ended are those of the venue, each once: the sw
 
 test('the candles of the oracle are those of its rounds, without a gap', async () => {
   for (const interval of ['5m', '15m'] as const) {
-    // The last moments are not covered yet: what happened in them is known with the next block.
+    // The last moments are not covered yet, because what happened in them is known only with the next block.
     const whole = { fromMs: START_MS - 10 * MINUTE_MS, toMs: range.toMs - 20_000 }
-    assert.deepEqual(await compareOracle(store, world.sandbox.truth, interval, whole), [])
+    assert.deepEqual(await compareClosedOracle(store, world.sandbox.truth, interval, whole), [])
     assert.deepEqual(await readGaps(store, candleFeed('oracle', 'BTC', interval), whole), [])
   }
 })

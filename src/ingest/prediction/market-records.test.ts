@@ -1,4 +1,6 @@
-/** The record of an Up/Down market: its tokens may come late, its figures may be left out, its trades come twice. */
+/**
+ * The record of an Up/Down market: its tokens may come late, its figures may be left out, and its trades come twice.
+ */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -8,6 +10,7 @@ import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
+import { observed } from '../../store/coverage.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { createPolymarket } from '../../venues/polymarket/venue.ts'
@@ -85,7 +88,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
     const observations = request.topic === 'trades' ? (options.listed ?? []) : []
     yield { observations, covered: request.range, missing: [] }
   }
-  /** What a run of the service holds; the store stays between runs. */
+  /** The parts of one run of the service; the store stays between runs. */
   function run() {
     const writer = createRowWriter({ store, random: Math.random, clock, log })
     const catalogue = createMarketWriter({ store, log })
@@ -110,7 +113,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
       await clock.during(writer.flush())
       await catalogue.flush()
     }
-    return { recorder, pass, save, close: () => clock.during(writer.close()) }
+    return { recorder, tracker, pass, save, close: () => clock.during(writer.close()) }
   }
   t.after(async () => {
     stop.abort()
@@ -140,6 +143,22 @@ test('a market that is listed without tokens is a gap in its window, and recorde
   assert.equal((await store.series.page({ feeds: [BOOKS], ...page })).count, 1)
   assert.equal((await store.series.page({ feeds: [TRADES], ...page })).count, 1)
   assert.equal((await store.markets.get('2200000022'))?.market.market_id, '0xaa')
+})
+
+test('a loss before the first book takes nothing away from what an earlier run observed', async (t) => {
+  const startedMs = START_MS - 30_000
+  const { clock, store, run } = await setUp(t, { atMs: startedMs })
+  await store.write({ coverage: [observed(BOOKS, startedMs - 600_000, startedMs - 5_000)] })
+  const { recorder, tracker, pass, save, close } = run()
+  t.after(close)
+  recorder.observe(marketSent(market(), clock.now()))
+  await pass(5_000)
+  tracker.failed('book:BTC', clock.now(), 'venue_down')
+  await pass(5_000)
+  await save()
+  const before = await store.coverage.read([BOOKS], startedMs - 600_000, startedMs - 5_000)
+  assert.deepEqual(before.gaps, [])
+  assert.deepEqual((await store.coverage.read([BOOKS], startedMs, startedMs + 5_000)).observed, [])
 })
 
 test('the last liquidity before the end and the winner outlast a list without them; so do tokens', async (t) => {
@@ -186,7 +205,7 @@ test('a volume that the venue leaves out is what was traded, once all trades wer
 
 test('after a restart a transaction that the stream sent is kept, however the list counts its trades', async (t) => {
   const listed = [
-    // The stream sent the second of two as its first.
+    // The stream sent the second of the two as its first.
     trade('0x1-11000000-0', START_MS + 1_000, '3', true),
     trade('0x1-11000000-1', START_MS + 1_000, '2', true),
     trade('0x2-11000000-0', START_MS + 4_000, '9', true),

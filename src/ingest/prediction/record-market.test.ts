@@ -1,4 +1,6 @@
-/** One prediction market on a store: what a row may know, which midpoints make a candle, and what a restart remembers. */
+/**
+ * One prediction market on a store: what a row may know, which midpoints make a candle, and what a restart restores.
+ */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -9,6 +11,7 @@ import type { Feed } from '../../core/feed.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { CandleRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
+import { observed } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan } from '../../venues/polymarket/plan.ts'
@@ -87,7 +90,7 @@ const trade = (timeMs: number, price: string, isBlock = false): TradeObservation
   ...(isBlock ? { isBlock } : {}),
 })
 
-/** A venue that answers nothing until it may. */
+/** A venue that does not answer until `answer` is called. */
 function waitingVenue(): { venue: Venue; answer: () => void } {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   const venue = {
@@ -192,7 +195,7 @@ test('open interest at a point of the grid is the last figure at or before it th
     market: { ...MARKETS.kalshi, openInterest: 3 },
   })
   recorder.show(START_MS + 1_000, START_MS)
-  // Made while the list was on its way.
+  // A figure from the time while the list was on its way.
   recorder.observe(interest(START_MS + 500, '5'))
   recorder.observe(interest(START_MS + 301_000, '9'))
   clock.set(START_MS + 306_000)
@@ -231,7 +234,7 @@ test('a contract that closes later than it was listed with is sampled and counte
   }
   list(1_000, 300_000)
   recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 1_000, '0.4', '0.5'))
-  // By its length it is another duration now, in every list.
+  // By its new length the contract has another duration, in every list.
   list(250_000, 600_000, '1h')
   list(280_000, 600_000, '1h')
   const interest: DataObservation = {
@@ -253,7 +256,7 @@ test('a contract that closes later than it was listed with is sampled and counte
   const sampled = await rows<{ timestamp: string }>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
   assert.equal(sampled.at(-1)?.timestamp, '2026-11-15T12:06:40.000Z')
   assert.deepEqual(lost, [])
-  // The venue announces it only after the contract has ended.
+  // The venue announces the new end only after the contract has ended.
   clock.set(START_MS + 606_000)
   recorder.show(clock.now(), clock.now())
   list(620_000, 900_000, '1h')
@@ -275,6 +278,80 @@ test('a contract that closes later than it was listed with is sampled and counte
   recorder.sample(START_MS + 652_000, START_MS + 652_000)
   const after = await rows<{ timestamp: string }>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
   assert.equal(after.at(-1)?.timestamp, '2026-11-15T12:10:50.000Z')
+})
+
+test('books after the last list are not final: a contract may close later; what is final of it stays as it was', async (t) => {
+  for (const [listedMs, lostFromMs] of [
+    [310_000, 300_000],
+    [690_000, 550_000],
+  ] as const) {
+    const { clock, store, writer } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const lost: number[] = []
+    const tracker = {
+      ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+      lost: (feed: Feed, fromMs: number) => {
+        if (feed.dataset === 'snapshots') lost.push(fromMs - START_MS)
+      },
+    }
+    const catalogue = createMarketWriter({ store, log })
+    const venue = { history: async function* () {} } as unknown as Venue
+    const { signal } = stop
+    const parts = { plan: VENUES.kalshi.plan, venue, store, writer, catalogue, tracker, clock, log, signal }
+    const recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+    const list = (ms: number, endMs: number) => {
+      clock.set(START_MS + ms)
+      const market = { ...MARKETS.kalshi, endTime: START_MS + endMs }
+      recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
+    }
+    list(1_000, 300_000)
+    recorder.answered?.('markets', START_MS + listedMs)
+    clock.set(START_MS + 700_000)
+    void recorder.close(clock.now()).catch(() => {})
+    await new Promise(setImmediate)
+    list(710_000, 900_000)
+    assert.deepEqual(lost, [lostFromMs])
+  }
+})
+
+test('a contract whose end moved while nothing was recorded: what an earlier run claimed after the old end is a gap', async (t) => {
+  for (const [finalMs, lostFromMs] of [
+    [0, 300_000],
+    [400_000, 400_000],
+    [700_000, undefined],
+  ] as const) {
+    const { clock, store, writer } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const lost: string[] = []
+    const tracker = {
+      ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+      lost: (feed: Feed, fromMs: number, toMs: number) =>
+        void lost.push(`${feed.dataset} ${feed.interval} ${fromMs - START_MS} ${toMs - START_MS}`),
+    }
+    const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
+    await store.write({
+      markets: [{ ...MARKETS.kalshi, endTime: START_MS + 300_000 }],
+      finalize: [{ feed, before: START_MS + finalMs }],
+    })
+    clock.set(START_MS + 610_000)
+    const catalogue = createMarketWriter({ store, log })
+    const venue = { history: async function* () {} } as unknown as Venue
+    const { signal } = stop
+    const parts = { plan: VENUES.kalshi.plan, venue, store, writer, catalogue, tracker, clock, log, signal }
+    const recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+    const market = { ...MARKETS.kalshi, marketType: '1h' as const }
+    recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+    const gridMs = Math.ceil((lostFromMs ?? 0) / 300_000) * 300_000
+    assert.deepEqual(
+      lost.filter((each) => !each.endsWith('610000 610000')),
+      lostFromMs === undefined
+        ? []
+        : [`snapshots 15m ${lostFromMs} 610000`, `open_interest 5m ${gridMs} 600001`],
+    )
+  }
 })
 
 test('lost trades are a gap of the trades alone, from the last sweep on', async (t) => {
@@ -301,6 +378,44 @@ test('lost trades are a gap of the trades alone, from the last sweep on', async 
   const range = { fromMs: START_MS + 100_000, toMs: clock.now() }
   recorder.observe({ kind: 'trades_lost', ...about('kalshi', '', clock.now()), ...range })
   assert.deepEqual(unproven, ['trades 300000 400000'])
+})
+
+test('a contract that is listed only while it runs: its trades are a gap until they are requested, sums lacked it', async (t) => {
+  const { clock, store, writer } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const lost: string[] = []
+  const note = (feed: Feed, fromMs: number, toMs: number) =>
+    void lost.push(`${feed.dataset} ${feed.interval ?? ''} ${fromMs - START_MS} ${toMs - START_MS}`)
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    ...{ lost: note, unproven: note },
+  }
+  const catalogue = createMarketWriter({ store, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { plan } = VENUES.kalshi
+  const { signal } = stop
+  clock.set(START_MS - 60_000)
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  const list = (ms: number, more: Partial<MarketInput> = {}) => {
+    clock.set(START_MS + ms)
+    const market = { ...MARKETS.kalshi, ...more }
+    recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
+    recorder.answered?.('markets', clock.now())
+  }
+  list(-50_000, { marketId: 'KX-NEXT', startTime: START_MS + 3_600_000, endTime: START_MS + 7_200_000 })
+  for (const ms of [6_000, 306_000]) {
+    clock.set(START_MS + ms)
+    recorder.show(clock.now(), clock.now())
+  }
+  assert.deepEqual(lost, [])
+  list(310_000, { startTime: START_MS + 285_000, endTime: START_MS + 900_000 })
+  list(340_000, { startTime: START_MS + 285_000, endTime: START_MS + 900_000 })
+  assert.deepEqual(lost.splice(0), ['trades  285000 310000', 'open_interest 5m 300000 300001'])
+  list(345_000, { marketId: 'KX-ON-GRID', startTime: START_MS + 300_000, endTime: START_MS + 900_000 })
+  assert.deepEqual(lost, ['trades  300000 345000'], 'it opened without any open interest')
 })
 
 test('candles are claimed no further than they were shown, nor beyond a market that is being restored', async (t) => {
@@ -405,13 +520,14 @@ test('after a restart a trade that was negotiated away from the book is volume, 
     if (request.topic === 'trades') yield { observations: sent, covered: request.range, missing: [] }
   }
   const second = recorderOf('kalshi')
-  // A figure that is left out proves nothing.
+  // A volume that is left out proves nothing.
   second.market = { ...second.market, volume: null }
   await restoreMarket({
     patiently: (read) => read(),
     plan: VENUES.kalshi.plan,
     recorder: second,
     series: store.series,
+    coverage: store.coverage,
     venue: { history } as unknown as Venue,
     nowMs: START_MS + 60_000,
     recordedFromMs: START_MS,
@@ -447,6 +563,7 @@ test('after a restart a running candle with a block trade alone has its midpoint
       plan: VENUES.kalshi.plan,
       recorder: second,
       series: store.series,
+      coverage: store.coverage,
       venue: { history } as unknown as Venue,
       nowMs: START_MS + 60_000,
       recordedFromMs: START_MS,
@@ -486,7 +603,8 @@ test('a trade that was stored just before the end is counted by the start, where
     const second = recorderOf(name)
     await restoreMarket({
       patiently: (read) => read(),
-      ...{ plan: VENUES[name].plan, recorder: second, series: store.series, recordedFromMs: START_MS },
+      ...{ plan: VENUES[name].plan, recorder: second, recordedFromMs: START_MS },
+      ...{ series: store.series, coverage: store.coverage },
       venue: { async *history() {} } as unknown as Venue,
       ...{ nowMs: START_MS + 410_000, finalBeforeMs: 0, signal: new AbortController().signal },
     })
@@ -496,6 +614,45 @@ test('a trade that was stored just before the end is counted by the start, where
       [[0.7, true]],
       name,
     )
+  }
+})
+
+test('midpoints that are requested after a restart take their place in a closed candle', async (t) => {
+  const feed = candleFeed('predmkt_a', 'BTC', '5m')
+  const cases = [
+    { gap: [0, 60_000], figures: [0.6, 0.6, 0.4, 0.5] },
+    { gap: [120_000, 180_000], figures: [0.4, 0.6, 0.4, 0.5] },
+    { gap: [240_000, 330_000], figures: [0.4, 0.6, 0.4, 0.6] },
+  ] as const
+  for (const { gap, figures } of cases) {
+    const { recorderOf, rows, store } = await setUp(t)
+    const first = recorderOf('polymarket')
+    for (const [ms, price] of [
+      [100_000, '0.4'],
+      [200_000, '0.5'],
+    ] as const)
+      first.mid({ kind: 'mid', ...about('polymarket', 'up', START_MS + ms), price })
+    first.show(START_MS + 400_000)
+    await rows(feed)
+    const [fromMs, toMs] = [START_MS + gap[0], START_MS + gap[1]]
+    await store.write({
+      coverage: [observed(feed, START_MS - 60_000, fromMs), observed(feed, toMs, START_MS + 400_000)],
+    })
+    const second = recorderOf('polymarket')
+    await restoreMarket({
+      patiently: (read) => read(),
+      ...{ plan: polymarketPlan, recorder: second, recordedFromMs: START_MS },
+      ...{
+        series: store.series,
+        coverage: store.coverage,
+        venue: { async *history() {} } as unknown as Venue,
+      },
+      ...{ nowMs: START_MS + 410_000, finalBeforeMs: START_MS, signal: new AbortController().signal },
+    })
+    second.mid({ kind: 'mid', ...about('polymarket', 'up', fromMs + 10_000), price: '0.6' })
+    second.show(START_MS + 420_000)
+    const [candle] = await rows<CandleRow>(feed)
+    assert.deepEqual([candle?.open, candle?.high, candle?.low, candle?.close], figures)
   }
 })
 
@@ -520,7 +677,7 @@ test('a trade of nothing is left out and counted; one that makes no sense is a g
     for (const price of ['0', '0.9']) record(2_000 + Number(price), price, '0.00')
     record(301_000, '0.5', '10')
     record(302_000, '0.6', '-3')
-    // Known: an answer that makes no sense does not make it a gap.
+    // The trade is already known, so an invalid answer does not make it a gap.
     record(301_000, '-0.5', '10')
     clock.advance(3_600_000)
     recorder.show(clock.now())

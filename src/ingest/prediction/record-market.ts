@@ -1,4 +1,4 @@
-/** One prediction market: its books become snapshots, its trades trades and candles. */
+/** One prediction market: its books become snapshots, its trades become trades and candles. */
 import type { MarketCandle } from '../../core/market-candles.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeInput } from '../../core/rows/trade.ts'
@@ -7,6 +7,7 @@ import { checkMarketTrade } from '../shared/check-trade.ts'
 import { feedOf } from '../shared/feeds.ts'
 import { sequenceOf } from '../shared/sequence.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
+import type { StoredCandle } from './build-market-candles.ts'
 import { TradeDeduplicator } from './deduplicate-trades.ts'
 import { LatestBefore } from './latest-before.ts'
 import type { PredictionPlan } from './market-feeds.ts'
@@ -23,7 +24,7 @@ interface MarketRecorderOptions {
   readonly referencePrice: (timeMs: number) => string | null
   /** Until when the books of all markets of the symbol were received. */
   readonly booksReceivedToMs: () => number
-  /** A trade of size 0 was left out. */
+  /** Called when a trade of size 0 is left out. */
   readonly onEmptyTrade?: () => void
 }
 
@@ -39,26 +40,37 @@ export const marketTradeRow = (trade: TradeObservation, marketId: string): Trade
   outcome: trade.leg?.outcome ?? null,
 })
 
-/** What records a market. */
+/** Volumes have two decimals. */
+function missingOf(volume: MarketInput['volume'], size: number): number {
+  const missing = volume == null ? 0 : Number(volume) - size
+  return Math.max(0, Math.round(missing * 100) / 100)
+}
+
+/** The parts that record a market. */
 interface RecordingParts {
   readonly trades: TradeDeduplicator
   readonly lastPrices: ReadonlyMap<string, LatestBefore<string>>
   readonly candles: MarketCandleWriter
   readonly snapshots: MarketSnapshotWriter
+  /** Trades that were only put so far. */
+  readonly put: Set<string>
+  /** Stored trades that are counted once the venue shows whether they set a price. */
+  readonly unmarked: Map<string, TradeObservation>
 }
 
 /**
- * Thousands of them are held at a time, so they are objects of one shape without closures of their own; and most begin
- * hours later, so what records one is made when something of it is received.
+ * Thousands of recorders are held at a time, so they are objects of one shape without closures. Most markets begin
+ * hours later, so the parts that record one are created when something of it is received.
  */
 export class MarketRecorder implements MarketWindow {
   readonly startMs: number
-  /** A contract's may move. */
+  /** The end of a contract may move. */
   endMs: number
   readonly instruments: readonly string[]
   market: MarketInput
   readonly #options: MarketRecorderOptions
   #made: RecordingParts | undefined
+  #listedVolume: MarketInput['volume']
 
   constructor(options: MarketRecorderOptions) {
     const { plan, market } = options
@@ -81,21 +93,43 @@ export class MarketRecorder implements MarketWindow {
     return this.#parts.trades.money
   }
 
+  /** How many pieces the venue counts beyond those of all known trades; only if it counts pieces. */
+  get lacking(): number {
+    return missingOf(this.market.volume, this.#parts.trades.size)
+  }
+
+  /** The same for the volume that was listed before the first trade was counted, and for the trades up to that list. */
+  get lackingListed(): number {
+    return missingOf(this.#listedVolume, this.#parts.trades.earlierSize)
+  }
+
+  /** Trades are counted from here on; the current volume comes from a list that was received at this instant. */
+  countFrom(listedMs: number): void {
+    this.#listedVolume = this.market.volume
+    this.#parts.trades.splitAt(listedMs)
+  }
+
   observe(observation: DataObservation): void {
     this.#parts.snapshots.observe(observation)
   }
 
-  /** False for a trade that is known by its id. */
+  /** Returns false for a trade that is already counted, or has size 0. */
   trade(observation: TradeObservation): boolean {
     const verdict = checkMarketTrade(observation)
+    const unmarked = this.#made?.unmarked.get(observation.id)
+    if (verdict === 'good' && unmarked !== undefined) {
+      this.#parts.unmarked.delete(observation.id)
+      this.#countAdded(observation.isBlock === true ? { ...unmarked, isBlock: true } : unmarked)
+      return true
+    }
     if (verdict === 'empty') {
       this.#options.onEmptyTrade?.()
       return false
     }
     if (verdict === 'bad') {
-      // An answer that makes no sense takes nothing away from what was received before.
+      // An invalid answer must not take away a trade that was received before.
       if (this.#parts.trades.has(observation)) return false
-      // The store refuses it, so the candles that hold it cannot be right.
+      // The store refuses the trade, so the candles that contain it cannot be right.
       this.#parts.candles.refuseAt(observation)
     } else if (!this.#count(observation)) return false
     const { source, symbol, marketId } = this.market
@@ -103,25 +137,54 @@ export class MarketRecorder implements MarketWindow {
     return true
   }
 
-  /** Writes a trade that is counted later. */
+  /** Writes a trade that will be counted later. */
   put(observation: TradeObservation): void {
     if (checkMarketTrade(observation) !== 'good') return
+    this.#parts.put.add(observation.id)
+    const { instrument, price, venueTimeMs: timeMs } = observation
+    if (observation.isBlock !== true) this.#parts.lastPrices.get(instrument)?.received(timeMs, price)
     const { source, symbol, marketId } = this.market
     this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
   }
 
-  /** A trade that is stored already; it is not counted again if its candle is known. */
+  /** Takes a trade that is already stored; it is not counted again if its candle is known. */
   known(observation: TradeObservation, isInCandle: boolean): void {
     if (isInCandle) this.#parts.trades.add(observation, true)
     else this.#count(observation, true)
   }
 
-  /** A candle of 5m that is known already. */
-  fix(instrument: string, candle: MarketCandle, isWhole: boolean): void {
-    this.#parts.candles.fix(instrument, candle, isWhole)
+  hasPut(tradeId: string): boolean {
+    return this.#made?.put.has(tradeId) === true
   }
 
-  /** A midpoint that was requested afterwards. */
+  /** Takes a stored trade of which it is not known whether it was negotiated away from the book and sets no price. */
+  unmarked(observation: TradeObservation): void {
+    if (this.#parts.trades.add(observation, true)) this.#parts.unmarked.set(observation.id, observation)
+  }
+
+  /** The venue has sent all trades before an instant, so the others set a price. Returns whether there are any. */
+  countUnmarked(beforeMs: number): boolean {
+    const unmarked = this.#made?.unmarked.values().filter(({ venueTimeMs }) => venueTimeMs < beforeMs)
+    const due = [...(unmarked ?? [])]
+    for (const trade of due) {
+      this.#parts.unmarked.delete(trade.id)
+      this.#countAdded(trade)
+    }
+    return due.length > 0
+  }
+
+  /** Sets a 5m candle that is already known. */
+  fix(instrument: string, candle: MarketCandle, isWhole: boolean, stored: StoredCandle = {}): void {
+    const { candles, lastPrices } = this.#parts
+    candles.fix(instrument, candle, isWhole, stored)
+    // The volume of a contract may be that of trades without a price.
+    const knownMs = this.#options.plan.hasTokens ? candle.openTimeMs : undefined
+    const closeMs = stored.closeMs ?? knownMs
+    if (candle.basis === 'trade' && closeMs !== undefined)
+      lastPrices.get(instrument)?.received(closeMs, candle.close)
+  }
+
+  /** Takes a midpoint that was requested afterwards. */
   mid({ instrument, venueTimeMs: timeMs, price }: MidObservation): void {
     this.#parts.candles.mid(instrument, { timeMs, price })
   }
@@ -132,12 +195,16 @@ export class MarketRecorder implements MarketWindow {
   }
 
   #count(observation: TradeObservation, isStored = false): boolean {
-    const { trades, candles, lastPrices } = this.#parts
-    if (!trades.add(observation, isStored)) return false
+    if (!this.#parts.trades.add(observation, isStored)) return false
+    this.#countAdded(observation)
+    return true
+  }
+
+  #countAdded(observation: TradeObservation): void {
+    const { candles, lastPrices } = this.#parts
     candles.trade(observation)
     const { instrument, price, venueTimeMs: timeMs } = observation
     if (observation.isBlock !== true) lastPrices.get(instrument)?.received(timeMs, price)
-    return true
   }
 
   get #parts(): RecordingParts {
@@ -157,6 +224,7 @@ export class MarketRecorder implements MarketWindow {
       booksReceivedToMs,
       onMid: (instrument, sample) => candles.mid(instrument, sample),
     })
-    return { trades: new TradeDeduplicator(plan.hasTokens), lastPrices, candles, snapshots }
+    const trades = new TradeDeduplicator(plan.hasTokens)
+    return { trades, lastPrices, candles, snapshots, put: new Set(), unmarked: new Map() }
   }
 }

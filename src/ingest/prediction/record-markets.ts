@@ -1,25 +1,36 @@
 /**
- * The prediction markets of one symbol: the catalogue lists them, each has a recorder of its own.
+ * The prediction markets of one symbol. The catalogue lists them, and each has its own recorder.
  *
- *   market ──▶ catalogue, with the prices that it began and ended with
+ *   market ──▶ catalogue, with the prices at its start and end
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
  */
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
-import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
+import { MARKET_TYPES, type MarketInput, type MarketType } from '../../core/rows/market.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { BookLostReason, DataObservation, TradeObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
+import { readPatiently } from '../shared/read-patiently.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
 import { checkWindows, LISTED_WITHIN_MS, type WindowChecker } from './check-windows.ts'
 import { closeEndedCandles, type EndedCandles } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
+import { DoubtedVolumes } from './doubted-volumes.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
-import { type FollowedMarket, isDone, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
+import {
+  type FollowedMarket,
+  isDone,
+  isUntraded,
+  lackingOf,
+  needsOwnSweep,
+  tradesFinalMs,
+} from './followed-market.ts'
 import { BASE_INTERVAL, catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
 import {
   firstTradeMs,
@@ -40,19 +51,21 @@ import { SAMPLE_GRACE_MS } from './sample-market.ts'
 import { SampledMarkets } from './sampled-markets.ts'
 
 const SECOND_MS = 1_000
-/** A book is lost because frames of its socket are. */
+/** Reasons that mean that frames of the socket were lost. */
 const LOST_FRAMES: ReadonlySet<BookLostReason> = new Set(['sequence_gap', 'frozen', 'silence', 'damaged'])
 const FINALIZE_EVERY_MS = 10_000
+/** The longest time from the request of a list to its last answer. */
+const LIST_TAKES_MS = 30_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
 /**
- * What is received of books counts as complete for so long after it, and again when more of them is received: if the
- * process ends in a silence that was not noticed yet, the time of it is not observed.
+ * Books count as complete for this long after the last one was received. If the process ends during a silence that was
+ * not noticed yet, the time of the silence is therefore not observed.
  */
 const BOOKS_COMPLETE_FOR_MS = 10_000
 /** By then the ticks around an instant have arrived. */
 const TICKS_AFTER_MS = 3_000
-/** By then they are dropped (reference-prices.ts): a price that was not found will not be. */
+/** By then the ticks are dropped (reference-prices.ts), so a price that was not found never will be. */
 const TICKS_KEPT_MS = 30 * 60_000
 const haveTicks = (timeMs: number, nowMs: number) =>
   nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
@@ -63,12 +76,12 @@ export interface SymbolMarketsParts extends RestoreMarketsParts {
 }
 
 export interface MarketsRecorder extends LiveRecorder {
-  /** A market of an earlier run. It does not count as a list of the current markets. */
+  /** Takes a market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
-  /** The unresolved markets of an earlier run were listed. */
+  /** Called when the unresolved markets of an earlier run were listed. */
   listedUnresolved(): void
   readonly size: number
-  /** How often a window that should have run was not listed. */
+  /** How often a window that should have been running was not listed. */
   readonly unlisted: number
   /** Trades of size 0, which were left out. */
   readonly emptyTrades: number
@@ -89,28 +102,34 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #windows: WindowChecker
   readonly #endedCandles: EndedCandles
   readonly #books = new ReceivedBooks()
-  /** Pseudo channels of everything that counts as observed only while books are received. */
+  readonly #doubts = new DoubtedVolumes()
+  /** Pseudo channels of all feeds that count as observed only while books are received. */
   readonly #receivedKeys: readonly string[]
-  /** All trades before this were received, of every market that the venue lists. */
+  /** All trades before this instant were received, of every market that the venue lists. */
   #sweptToMs = 0
   #hasListed = false
   #listedMs: number | undefined
   #hasUnresolved = false
   #emptyTrades = 0
   #nextBackfillMs = 0
-  /** Markets with a late trade whose candles are shown in a moment. */
+  #backfills = 0
+  /** Markets with a late trade, whose candles are shown in a moment. */
   readonly #late = new Set<MarketRecorder>()
   #shownMs = 0
   #finalizedMs = 0
-  /** All trades before this were final at some time. */
+  /** All trades before this instant were final at some time. */
   #finalMs = 0
+  /** All books and the open interest before this instant were final at some time. */
+  #booksFinalMs = 0
+  /** Resolves when it is known what an earlier run marked as final. */
+  #booksFinalRead: Promise<void> = Promise.resolve()
 
   constructor(parts: SymbolMarketsParts) {
     const { plan, symbol, store, writer, tracker, clock, signal } = parts
     this.#parts = parts
     this.#startedMs = clock.now()
     this.#receivedKeys = [...MARKET_TYPES.map((type) => windowsKey(symbol, type)), catalogueKey(symbol)]
-    this.#restorer = createMarketRestorer(parts)
+    this.#restorer = createMarketRestorer(parts, (followed, stored) => this.#readStored(followed, stored))
     this.#sampled = new SampledMarkets(this.#markets)
     this.#references = createReferencePrices(plan.usualSettlement)
     this.#interest = recordOpenInterest({ plan, symbol, startedMs: this.#startedMs, writer, tracker })
@@ -120,7 +139,7 @@ class SymbolMarkets implements MarketsRecorder {
       tracker: {
         ...tracker,
         failed: (...loss) => {
-          // A channel that is down already is reported twice a second.
+          // If the channel is already down, candles were shown when it went down.
           if (tracker.isUp(loss[0])) this.#showBeforeLoss()
           tracker.failed(...loss)
         },
@@ -139,6 +158,10 @@ class SymbolMarkets implements MarketsRecorder {
       isKept,
     })
     this.#limitCandles(0)
+    if (!plan.hasTokens) {
+      this.#booksFinalRead = this.#readBooksFinal()
+      this.#booksFinalRead.catch(() => {})
+    }
   }
 
   get size(): number {
@@ -158,6 +181,10 @@ class SymbolMarkets implements MarketsRecorder {
       case 'market':
         this.#hasListed = true
         this.#receivedMarket(observation.market)
+        this.#receivedFigures(observation)
+        break
+      case 'unread_markets':
+        this.#windows.unread(observation.marketTypes, this.#parts.clock.now())
         break
       case 'trade':
         this.#receivedTrade(observation)
@@ -175,15 +202,17 @@ class SymbolMarkets implements MarketsRecorder {
         this.#references.receive(observation)
         break
       case 'open_interest':
-        // One that is not followed any more would be kept for ever.
+        // Figures of a market that is not followed any more would be kept forever.
         if (this.#markets.has(observation.instrument)) this.#interest.received(observation)
+        // Arrives with every list, even if nothing of the market has changed.
+        if (observation.isListed) this.#receivedFigures(observation)
         break
       case 'book_snapshot':
       case 'book_delta':
       case 'book_lost':
         this.#markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
         if (observation.kind !== 'book_lost') this.#books.received(observation.receivedMs)
-        // Figures have no numbers; where a book lost a frame of its socket, they may have, too.
+        // Figures have no numbers; if a book lost a frame of its socket, figures may have been lost too.
         else if (LOST_FRAMES.has(observation.reason)) this.#interest.doubted()
         break
       case 'market_ticker':
@@ -219,9 +248,10 @@ class SymbolMarkets implements MarketsRecorder {
     const { plan } = this.#parts
     if (nowMs - this.#shownMs >= plan.publishEveryMs)
       this.#showCandles(nowMs, receivedToMs - COVERAGE_MARGIN_MS)
-    // Before the first book too: a subscription that never sent one proves nothing.
-    for (const key of this.#receivedKeys)
-      this.#parts.tracker.limitChannel(key, this.#books.lastMs + BOOKS_COMPLETE_FOR_MS)
+    // Applies before the first book too: a subscription that never sent one proves nothing, but retracts nothing of
+    // earlier runs.
+    const completeToMs = Math.max(this.#startedMs, this.#books.lastMs + BOOKS_COMPLETE_FOR_MS)
+    for (const key of this.#receivedKeys) this.#parts.tracker.limitChannel(key, completeToMs)
     for (const followed of this.#markets.values()) {
       if (plan.hasTokens && followed.isReady) this.#complete(followed, nowMs)
       if (!isDone(followed, nowMs)) continue
@@ -254,19 +284,21 @@ class SymbolMarkets implements MarketsRecorder {
     if (this.#hasListed && this.#hasUnresolved) await this.#endedCandles.close(nowMs)
     const tradesMs = this.#tradesFinalMs(nowMs)
     this.#finalMs = Math.max(this.#finalMs, tradesMs)
+    const booksMs = this.#booksFinalAt(nowMs)
+    this.#booksFinalMs = Math.max(this.#booksFinalMs, booksMs)
     finalizeMarkets({
       plan,
       symbol,
       writer,
       series: store.series,
-      nowMs,
+      booksMs,
       tradesMs,
       closedTo: this.#endedCandles.closedTo,
     })
     await clock.sleep(SECOND_MS, signal)
   }
 
-  /** Candles were shown seconds ago, and a loss ends what may be claimed: that would be the end of a candle too. */
+  /** Candles were last shown seconds ago, and a loss ends their coverage, so they are shown up to the loss first. */
   #showBeforeLoss(): void {
     const { writer, clock } = this.#parts
     if (writer.stats().failure !== null) return
@@ -281,14 +313,14 @@ class SymbolMarkets implements MarketsRecorder {
     this.#limitCandles(completeToMs)
   }
 
-  /** Midpoints of the stream cannot be requested again: candles are claimed no further than they were shown. */
+  /** Streamed midpoints cannot be requested again, so candles are observed no further than they were shown. */
   #limitCandles(shownToMs: number): void {
     const { plan, symbol, tracker } = this.#parts
     let toMs = shownToMs
     for (const { isReady, window, followedMs } of this.#markets.values())
       if (!isReady && followedMs < window.endMs) toMs = Math.min(toMs, followedMs)
     for (const interval of COARSE_INTERVALS) tracker.limit(candleFeed(plan.source, symbol, interval), toMs)
-    // Where gaps of candles are closed with those of the trades, both begin at the same instant.
+    // Gaps of candles are closed with those of the trades, so both begin at the same instant.
     if (plan.hasTokens) tracker.limit(feedOf('trades', plan.source, symbol), toMs)
   }
 
@@ -306,11 +338,34 @@ class SymbolMarkets implements MarketsRecorder {
     if (followed.isReady) catalogue.put(recorder.market)
   }
 
-  /** A contract closes later than it was listed with, or earlier. Between its old end and now it was not sampled. */
+  #receivedFigures({ instrument, receivedMs }: DataObservation): void {
+    const followed = this.#markets.get(instrument)
+    if (followed !== undefined) followed.figuresMs = Math.max(followed.figuresMs, receivedMs)
+  }
+
+  /** A contract may close later than listed, and for the time after the last list that is unknown. */
+  #booksFinalAt(nowMs: number): number {
+    const { plan } = this.#parts
+    if (!plan.hasTokens && this.#restorer.isReading) return 0
+    const knownMs = plan.hasTokens ? nowMs : (this.#listedMs ?? 0) - LIST_TAKES_MS
+    return Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs))
+  }
+
+  /** What an earlier run marked as final stays final. */
+  async #readBooksFinal(): Promise<void> {
+    const { plan, symbol, store, clock, signal } = this.#parts
+    const feeds = MARKET_TYPES.map((type) => snapshotFeed(plan, symbol, type))
+    const known = await readPatiently(() => store.series.finality(feeds), { clock, signal })
+    this.#booksFinalMs = Math.max(this.#booksFinalMs, ...known.map(({ before }) => before))
+  }
+
+  /**
+   * A contract closes later than first listed, or earlier. It was not sampled between its old end and now; whatever is
+   * final of that time stays as it is.
+   */
   #moveEnd(followed: FollowedMarket, endMs: number): void {
-    const { plan, symbol, tracker, clock } = this.#parts
     const { recorder } = followed
-    const nowMs = clock.now()
+    const nowMs = this.#parts.clock.now()
     const missed = { fromMs: recorder.endMs, toMs: Math.min(endMs, nowMs) }
     recorder.endMs = endMs
     this.#sampled.changed()
@@ -318,13 +373,29 @@ class SymbolMarkets implements MarketsRecorder {
       followed.ready = followed.ready.then(() => {
         followed.isSwept = false
       })
-    const type = recorder.market.marketType
-    if (type == null || missed.fromMs >= missed.toMs) return
-    tracker.lost(snapshotFeed(plan, symbol, type), missed.fromMs, missed.toMs, 'not_observed')
-    this.#interest.missed(missed.fromMs, missed.toMs)
+    this.#missedBooks(recorder.market.marketType ?? null, missed)
   }
 
-  /** A market may be listed without its tokens just after its creation; its recorder starts again with them. */
+  /** The end of a contract moved while nothing was recorded, or after the last list that an earlier run received. */
+  async #readStored({ recorder, followedMs }: FollowedMarket, stored: MarketRow): Promise<void> {
+    const { market_type: storedType, end_time: endTime } = stored
+    const type = (storedType ?? recorder.market.marketType ?? null) as MarketType | null
+    if (this.#parts.plan.hasTokens || endTime === null) return
+    await this.#booksFinalRead
+    this.#missedBooks(type, { fromMs: Date.parse(endTime), toMs: Math.min(recorder.endMs, followedMs) })
+  }
+
+  #missedBooks(type: MarketType | null, missed: HistoryRange): void {
+    const { plan, symbol, tracker } = this.#parts
+    const fromMs = Math.max(missed.fromMs, this.#booksFinalMs)
+    if (type === null || fromMs >= missed.toMs) return
+    tracker.lost(snapshotFeed(plan, symbol, type), fromMs, missed.toMs, 'not_observed')
+    this.#interest.missed(fromMs, missed.toMs)
+  }
+
+  /**
+   * A market may be listed without its tokens just after its creation; its recorder starts again when they are known.
+   */
   #hasTokensNow({ recorder }: FollowedMarket, seen: MarketInput): boolean {
     return this.#parts.plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
   }
@@ -347,8 +418,9 @@ class SymbolMarkets implements MarketsRecorder {
       recorder,
       followedMs: nowMs,
       firstEndMs: recorder.endMs,
+      figuresMs: 0,
       window: recorder,
-      // One that is listed again for an old gap was swept before.
+      // A market that is listed again because of an old gap was swept before.
       isListedLate:
         recorder.endMs >= this.#startedMs &&
         recorder.endMs < nowMs &&
@@ -360,6 +432,7 @@ class SymbolMarkets implements MarketsRecorder {
     }
     this.#markets.set(market.marketId, followed)
     this.#sampled.changed()
+    this.#lostBeforeListed(recorder, nowMs)
     if (hasPast)
       followed.ready = this.#restorer
         .restore(followed)
@@ -367,7 +440,19 @@ class SymbolMarkets implements MarketsRecorder {
     return followed
   }
 
-  /** The end of a contract moved in an earlier run, so until now it was sampled as one of another duration. */
+  /** A market that a list left out at first is already running: its trades were not streamed, and sums lack it. */
+  #lostBeforeListed({ startMs, endMs }: MarketRecorder, nowMs: number): void {
+    const { plan, symbol, tracker } = this.#parts
+    if (this.#listedMs === undefined || startMs >= nowMs || endMs <= nowMs) return
+    const sinceMs = Math.max(startMs, this.#startedMs)
+    tracker.unproven(feedOf('trades', plan.source, symbol), Math.max(sinceMs, this.#finalMs), nowMs)
+    if (!plan.hasOpenInterest) return
+    // At the instant at which a contract opens, it has no open interest.
+    const missedMs = sinceMs === startMs ? startMs + 1 : sinceMs
+    this.#interest.missed(Math.max(missedMs, this.#booksFinalMs), nowMs)
+  }
+
+  /** The end of a contract moved in an earlier run, so until now this run sampled it under another duration. */
   #restoredType({ recorder, followedMs }: FollowedMarket, before: MarketInput['marketType']): void {
     const { plan, symbol, tracker, clock } = this.#parts
     const type = recorder.market.marketType
@@ -383,17 +468,20 @@ class SymbolMarkets implements MarketsRecorder {
       this.#takeTrade(recorder, observation)
       return
     }
-    // Written at once, since its time is claimed; counted after what an earlier run stored of its candle.
+    // Written at once, because its time counts as observed; counted after what an earlier run stored of its candle.
     if (observation.isSwept !== true) recorder.put(observation)
     followed.ready = followed.ready.then(() => this.#takeTrade(recorder, observation))
   }
 
-  /** A late trade and its closed candle are written together: a restart takes the candle for one that has the trade. */
+  /**
+   * A late trade and its closed candle are written together, because a restart assumes that the candle contains the
+   * trade.
+   */
   #takeTrade(recorder: MarketRecorder, observation: TradeObservation): void {
     const isNew = recorder.trade(observation)
     const endMs = candleStart(observation.venueTimeMs, BASE_INTERVAL) + INTERVAL_MS[BASE_INTERVAL]
     if (!isNew || endMs > this.#shownMs) return
-    // A list has many of them: its candles are shown once, after the last that came with it.
+    // A list has many late trades; its candles are shown once, after the last of them.
     if (this.#late.size === 0) queueMicrotask(() => this.#showLate())
     this.#late.add(recorder)
   }
@@ -408,24 +496,47 @@ class SymbolMarkets implements MarketsRecorder {
     const followed = this.#markets.get(marketId)
     if (followed === undefined) return
     followed.ready = followed.ready.then(() => {
+      this.#countUnmarked(followed.recorder, Number.POSITIVE_INFINITY)
       followed.isSwept = true
     })
   }
 
-  /** Takes effect when everything received before it is counted. */
+  /** Takes effect once everything received before it is counted. */
   async #receivedSweptTo(toMs: number): Promise<void> {
     await Promise.all([...this.#markets.values()].map(({ ready }) => ready))
+    // The sweep covers this run only; trades of an earlier one are counted when their own market is swept.
+    for (const { recorder, isRestored } of this.#markets.values())
+      if (isRestored) this.#countUnmarked(recorder, toMs)
     this.#sweptToMs = Math.max(this.#sweptToMs, toMs)
   }
 
+  /** Puts the candles at once, because they may become final with the sweep. */
+  #countUnmarked(recorder: MarketRecorder, beforeMs: number): void {
+    if (recorder.countUnmarked(beforeMs)) recorder.show(this.#parts.clock.now())
+  }
+
   /**
-   * The trades are a gap until they are requested. Their candles are not final before the next sweep, which corrects
-   * them: a gap of theirs would stay, since past midpoints cannot be requested.
+   * Lost trades are a gap until they are requested. Their candles get no gap: they are not final before the next sweep,
+   * which corrects them, and a gap would stay because past midpoints cannot be requested.
    */
   #lostTrades(fromMs: number, toMs: number): void {
     const { plan, symbol, tracker } = this.#parts
     const sinceMs = Math.max(fromMs, this.#sweptToMs, this.#startedMs)
     tracker.unproven(feedOf('trades', plan.source, symbol), sinceMs, toMs)
+  }
+
+  /**
+   * The past of a running market was requested again. If it may still lack trades, the time that an earlier run
+   * observed becomes a gap.
+   */
+  #provenTrades(followed: FollowedMarket, isComplete: boolean): void {
+    const { plan, symbol, tracker } = this.#parts
+    const { unproven } = followed
+    if (unproven === undefined) return
+    if (isComplete) followed.unproven = undefined
+    else if (!unproven.isGap)
+      tracker.unproven(feedOf('trades', plan.source, symbol), unproven.fromMs, unproven.toMs)
+    unproven.isGap = true
   }
 
   #openAt(timeMs: number): string[] {
@@ -471,6 +582,9 @@ class SymbolMarkets implements MarketsRecorder {
         tracker,
         listedMs,
         isKnownTo: (toMs) => this.#windows.isKnownTo(toMs),
+        endless: plan.endless,
+        doubts: this.#doubts,
+        turn: this.#backfills++,
         nowMs,
         signal,
         onMarket: (market) => this.#receivedMarket(market),
@@ -491,9 +605,12 @@ class SymbolMarkets implements MarketsRecorder {
       traded: followedRange(plan, window),
       firstMs: firstTradeMs(plan, window),
       needsOwnSweep: needsOwnSweep(followed, this.#startedMs),
-      // A figure that is missing proves nothing.
-      isUntraded: !plan.hasTokens && recorder.market.volume != null && Number(recorder.market.volume) === 0,
+      isUntraded: (toMs) => !plan.hasTokens && isUntraded(followed, toMs),
       isSwept,
+      unproven: followed.unproven,
+      lacking: () => lackingOf(plan, recorder, this.#restorer.recordedFromMs),
+      lackingListed: () => recorder.lackingListed,
+      proven: (isComplete) => this.#provenTrades(followed, isComplete),
       swept: () => this.#receivedSwept(recorder.market.marketId),
       trade: (observation) => this.#receivedTrade(observation),
       priced: { fromMs: window.startMs - SAMPLE_BEFORE_MS, toMs: window.endMs },
@@ -503,7 +620,7 @@ class SymbolMarkets implements MarketsRecorder {
     }
   }
 
-  /** Nothing is final before the markets were listed. */
+  /** Nothing is final before the markets have been listed. */
   #tradesFinalMs(nowMs: number): number {
     if (!this.#hasListed || !this.#hasUnresolved) return 0
     return tradesFinalMs({

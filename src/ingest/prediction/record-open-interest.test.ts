@@ -79,11 +79,24 @@ test('a figure of the stream counts until frames may have been missed, then one 
   assert.deepEqual([shown, lost], [['sum 14', 'a 6', 'b 8'], []])
 })
 
+test('a figure of the stream is outdated where a list that is minutes newer has another', () => {
+  const { show, listed, lost, shown } = start()
+  show('10:05:05')
+  shown.splice(0)
+  listed('a', '10:09:50', '6')
+  listed('b', '10:09:50', '7.00')
+  show('10:10:05')
+  assert.deepEqual([shown.splice(0), lost], [['sum 13', 'a 6', 'b 7'], []])
+  // Without a newer list, the figure of contract `a` is unknown.
+  show('10:15:05')
+  assert.deepEqual(shown, ['b 7'])
+})
+
 test('a point is a gap, and has no sum, where a contract has neither', () => {
   const { show, received, listed, doubted, lost, put, shown } = start()
   doubted()
   received('b', '10:04:00', '8')
-  // Too old at the point, and after it.
+  // Too old at the grid point, or later than it.
   listed('a', '10:04:10', '6')
   listed('a', '10:05:01', '6')
   show('10:05:05')

@@ -1,10 +1,11 @@
 /**
- * Open interest of yes/no contracts: at each grid point the last figure of every open contract, and their sum. Nothing is
- * claimed from the first grid point on whose rows are not put yet; one that passes while the store fails is a gap.
+ * Open interest of yes/no contracts: at each grid point the last figure of every open contract, and their sum. Coverage
+ * ends before the first grid point whose rows are not put yet; a grid point that passes while the store fails is a gap.
  *
- *   streamed since the channel began or a frame of it could not be read ──▶ the newest figure, however old: it has not changed
- *   else, from a list of the last 45 seconds                             ──▶ that one
- *   neither                                                              ──▶ the point is a gap
+ *   streamed since the channel last began, and since its last unreadable frame ──▶ the newest figure, however old: it
+ *                                              has not changed, unless a much newer list has another
+ *   otherwise, from a list of the last 45 seconds                              ──▶ the listed figure
+ *   neither                                                                    ──▶ the point is a gap
  */
 import { add, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -20,14 +21,16 @@ import type { PredictionPlan } from './market-feeds.ts'
 const GRID_MS = INTERVAL_MS['5m']
 /** Figures of the grid point itself may arrive this late. */
 const GRACE_MS = 5_000
-/** A grid point that is older than this was not observed. */
+/** A grid point that is older than this counts as not observed. */
 const LATE_MS = 30_000
-/** Contracts are listed every 30 seconds, and the answer takes its time. */
+/** Contracts are listed every 30 seconds, and the answer takes some time. */
 const MAX_LIST_AGE_MS = 45_000
+/** A list may contain figures that are this old, but no older ones. */
+const LISTED_LATE_MS = 5 * 60_000
 
 interface Figures {
-  /** With the number of the doubt before it. */
-  readonly streamed: LatestBefore<{ readonly text: string; readonly doubts: number }>
+  /** `doubts`: how many doubts there had been when the figure was received. */
+  readonly streamed: LatestBefore<{ readonly text: string; readonly atMs: number; readonly doubts: number }>
   readonly listed: LatestBefore<{ readonly text: string; readonly atMs: number }>
 }
 
@@ -42,7 +45,7 @@ export function recordOpenInterest(options: {
 }) {
   const { plan, symbol, writer, tracker } = options
   const figures = new Map<string, Figures>()
-  /** How often figures of the stream may have been missed. */
+  /** How often streamed figures may have been missed. */
   let doubts = 0
   const feeds = COARSE_INTERVALS.map((interval) => ({
     feed: feedOf('open_interest', plan.source, symbol, interval),
@@ -56,7 +59,7 @@ export function recordOpenInterest(options: {
     for (const { feed } of feeds) tracker.limit(feed, gridMs)
   }
 
-  /** The grid points from one to another, both included, were not observed. */
+  /** Marks the grid points from one instant to another, both included, as not observed. */
   function lose(fromMs: number, toMs: number): void {
     for (const { feed, lengthMs } of feeds) {
       const firstMs = Math.ceil(fromMs / lengthMs) * lengthMs
@@ -65,12 +68,18 @@ export function recordOpenInterest(options: {
     }
   }
 
-  /** What is known of a contract at an instant; undefined if nothing that may be claimed. */
+  /** The figure of a contract at an instant; undefined if none is certain. */
   function figureAt(marketId: string, timeMs: number): string | undefined {
     const known = figures.get(marketId)
     const streamed = known?.streamed.at(timeMs)
-    if (streamed?.doubts === doubts) return streamed.text
     const listed = known?.listed.at(timeMs)
+    // Frames have no numbers, so only a list shows that one was lost.
+    const isOutdated =
+      streamed !== undefined &&
+      listed !== undefined &&
+      listed.atMs > streamed.atMs + LISTED_LATE_MS &&
+      Number(listed.text) !== Number(streamed.text)
+    if (streamed?.doubts === doubts && !isOutdated) return streamed.text
     return listed !== undefined && timeMs - listed.atMs <= MAX_LIST_AGE_MS ? listed.text : undefined
   }
 
@@ -78,17 +87,17 @@ export function recordOpenInterest(options: {
     received({ instrument, venueTimeMs, openInterest: text, isListed }: OpenInterestObservation) {
       const known = figures.get(instrument) ?? { streamed: new LatestBefore(), listed: new LatestBefore() }
       if (isListed) known.listed.received(venueTimeMs, { text, atMs: venueTimeMs })
-      else known.streamed.received(venueTimeMs, { text, doubts })
+      else known.streamed.received(venueTimeMs, { text, atMs: venueTimeMs, doubts })
       figures.set(instrument, known)
     },
-    /** The channel begins, or a frame of it could not be read: figures so far may be outdated. */
+    /** The channel begins, or a frame of it could not be read, so figures received so far may be outdated. */
     doubted() {
       doubts += 1
     },
-    /** A contract was open from one instant to another, and not known to be: sums of that time lack it. */
+    /** A contract was open in this range without being known, so sums of that time lack it. */
     missed: (fromMs: number, toMs: number) => lose(fromMs, Math.min(toMs, nextMs - 1)),
     drop: (marketId: string) => void figures.delete(marketId),
-    /** Every second. `openAt`: the contracts that are open at an instant. */
+    /** Called every second. `openAt`: the contracts that are open at an instant. */
     show(nowMs: number, openAt: (timeMs: number) => readonly string[]) {
       if (nowMs < nextMs + GRACE_MS) return
       const time = nextMs
@@ -105,7 +114,7 @@ export function recordOpenInterest(options: {
           ? []
           : [{ time, openInterest, openInterestUsd: openInterest, marketId }]
       })
-      // A sum is that of all.
+      // A sum must include all open contracts.
       if (rows.length < open.length) lose(time, time)
       if (rows.length === 0) return
       const sum = decimalText(rows.reduce((total, row) => add(total, decimal(row.openInterest)), ZERO))

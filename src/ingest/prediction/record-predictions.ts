@@ -1,4 +1,4 @@
-/** Records one venue of prediction markets: Up/Down markets or yes/no contracts, depending on its plan. */
+/** Records one prediction venue: Up/Down markets or yes/no contracts, depending on its plan. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { auditPredictions } from '../audit/audit-predictions.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
@@ -38,7 +38,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     catalogue = createMarketWriter({ store, log })
     const parts = { plan, venue, store, writer, catalogue, tracker, clock, log, signal, pace }
     recorders = new Map(symbols.map((symbol) => [symbol, recordMarkets({ ...parts, symbol })]))
-    // No venue publishes past books.
+    // Live recording cannot request past books or past open interest.
     for (const { feed } of feeds)
       if (feed.dataset === 'snapshots' || feed.dataset === 'open_interest')
         tracker.unlessKnown(feed, startMs - MARKETS_BACK_MS, startMs + CONNECTS_WITHIN_MS, 'not_provided')
@@ -52,6 +52,8 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
       followUnresolvedMarkets({
         ...{ plan, symbol, venue, clock, signal, onError },
         markets: store.markets,
+        series: store.series,
+        coverage: store.coverage,
         onMarket: (market) => recorder.unresolved(market),
         onListed: () => recorder.listedUnresolved(),
       }).catch((error) => {
@@ -70,7 +72,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     [...recorders.values()].reduce((total, recorder) => total + of(recorder), 0)
 
   return recordVenue(options, {
-    // Topics that are switched off are not waited for.
+    // Topics that are switched off have no channel to wait for.
     channels: symbols
       .flatMap((symbol) => channelsOfMarkets(plan, symbol))
       .filter(({ topic }) => Object.hasOwn(venue.describe.live, topic)),

@@ -1,8 +1,9 @@
 /**
- * Restores the markets of a symbol that may have rows already, one after the other, so that a start does not send
+ * Restores the markets of a symbol that may already have rows, one after the other, so that a start does not send
  * hundreds of requests at once.
  */
 import type { MarketInput } from '../../core/rows/market.ts'
+import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -11,12 +12,15 @@ import type { Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
-import type { FollowedMarket } from './followed-market.ts'
+import { type FollowedMarket, lackingOf } from './followed-market.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import { lastTradeMs } from './market-times.ts'
 import { marketOfRow, mergeKnown } from './merge-market.ts'
 import { restoreMarket } from './restore-market.ts'
 import type { MarketWriter } from './write-markets.ts'
+
+/** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
+const CLOCKS_APART_MS = 2_000
 
 export interface RestoreMarketsParts {
   readonly plan: PredictionPlan
@@ -32,7 +36,11 @@ export interface RestoreMarketsParts {
 
 export type MarketRestorer = ReturnType<typeof createMarketRestorer>
 
-export function createMarketRestorer(parts: RestoreMarketsParts) {
+/** `onStored`: called with the market as an earlier run stored it, before it is stored as it is now. */
+export function createMarketRestorer(
+  parts: RestoreMarketsParts,
+  onStored: (followed: FollowedMarket, stored: MarketRow) => Promise<void> = async () => {},
+) {
   const { plan, symbol, venue, store, catalogue, clock, log, signal } = parts
   const { series } = store
   const startedMs = clock.now()
@@ -49,56 +57,88 @@ export function createMarketRestorer(parts: RestoreMarketsParts) {
   })
   finalBefore.catch(() => {})
   let hasEarlierRun = true
+  let recordedFromMs = Number.POSITIVE_INFINITY
   let last: Promise<void> = recordedFrom.then(
     (fromMs) => {
       hasEarlierRun = fromMs !== undefined
+      recordedFromMs = fromMs ?? startedMs
     },
     () => {},
   )
 
-  async function restoreNow(followed: FollowedMarket): Promise<void> {
+  let unread = 0
+  let lastRead: Promise<unknown> = Promise.resolve()
+
+  async function readStored(followed: FollowedMarket): Promise<MarketRow | undefined> {
+    const { marketId } = followed.recorder.market
+    const stored = await patiently(() => store.markets.get(marketId, { source: plan.source, symbol }))
+    if (stored !== undefined) await onStored(followed, stored.market)
+    unread -= 1
+    return stored?.market
+  }
+
+  async function restoreNow(followed: FollowedMarket, read: Promise<MarketRow | undefined>): Promise<void> {
     const { recorder, window } = followed
     const { marketId }: MarketInput = recorder.market
     try {
       const finalBeforeMs = await finalBefore
       if (lastTradeMs(plan, window) <= finalBeforeMs) followed.isSwept = true
-      const stored = await patiently(() => store.markets.get(marketId, { source: plan.source, symbol }))
-      if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfRow(stored.market))
+      const stored = await read
+      if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfRow(stored))
       catalogue.put(recorder.market)
-      const recordedFromMs = await recordedFrom
+      const fromMs = await recordedFrom
       await parts.pace?.(signal)
       const nowMs = clock.now()
+      recorder.countFrom(followed.figuresMs > 0 ? followed.figuresMs + CLOCKS_APART_MS : nowMs)
       await restoreMarket({
         plan,
         recorder,
         series,
+        coverage: store.coverage,
         venue,
-        recordedFromMs,
+        recordedFromMs: fromMs,
         finalBeforeMs,
         nowMs,
         signal,
         patiently,
       })
       followed.isRestored = true
+      // An answer for another time looks like any other. The newest trades are not listed yet, so most running markets
+      // lack some for a moment.
+      const sinceMs = Math.max(finalBeforeMs, recorder.startMs)
+      if (fromMs !== undefined && lackingOf(plan, recorder, fromMs) > 0 && sinceMs < nowMs)
+        followed.unproven = { fromMs: sinceMs, toMs: nowMs, isGap: false }
     } catch (error) {
       if (!signal.aborted)
         log.warn({ market: marketId, err: error }, 'the past of a market could not be restored')
     } finally {
       followed.isReady = true
-      // With what the venue sent meanwhile.
+      // Includes what the venue sent meanwhile.
       catalogue.put(recorder.market)
     }
   }
 
   return {
-    /** Restores a market after those before it; it is ready then, whether or not that succeeded. */
+    /** Restores a market after those before it. Then it is ready, whether or not the restore succeeded. */
     restore(followed: FollowedMarket) {
-      last = last.then(() => restoreNow(followed))
+      unread += 1
+      // Read without waiting for the requests of those before it, because books become final soon after a start.
+      const read = lastRead.then(() => readStored(followed))
+      lastRead = read.catch(() => {})
+      last = last.then(() => restoreNow(followed, read))
       return last
     },
-    /** Whether an earlier run has stored anything of the symbol; true until that is known. */
+    /** Whether stored markets are still being read. */
+    get isReading() {
+      return unread > 0
+    },
+    /** Whether an earlier run has stored anything of the symbol; true until this is known. */
     get hasEarlierRun() {
       return hasEarlierRun
+    },
+    /** Since when the symbol has been recorded; infinite until this is known. */
+    get recordedFromMs() {
+      return recordedFromMs
     },
   }
 }

@@ -1,4 +1,4 @@
-/** When a candle of a market is written, open or closed, and when it must not be. */
+/** When a candle of a market is written open or closed, and when it must not be written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Feed, feedName } from '../../core/feed.ts'
@@ -36,19 +36,21 @@ const trade = (timeMs: number, price: string): TradeObservation => ({
 function setUp() {
   const written: CandleInput[] = []
   const refused: string[] = []
+  const feeds: string[] = []
   const candles = new MarketCandleWriter({
     plan: kalshiPlan,
     instruments: [MARKET.marketId],
     market: () => MARKET,
     writer: {
       put: (feed: Feed, rows: readonly unknown[]) => {
+        feeds.push(feed.interval ?? '')
         if (feed.interval === '5m') written.push(...(rows as CandleInput[]))
       },
       refuse: (feed, timeMs) => void refused.push(`${feedName(feed)} ${timeMs - START_MS}`),
     },
   })
   const closed = () => written.splice(0).map((row) => [row.close, row.closed])
-  return { candles, closed, refused }
+  return { candles, closed, refused, feeds }
 }
 
 test('a candle is written open when it changes, and once more half a minute after its end', () => {
@@ -74,6 +76,17 @@ test('a late trade writes its closed candle again', () => {
     ['0.4', true],
     ['0.5', true],
   ])
+})
+
+test('a final candle is not written again; the longer ones that are not final are closed when they have ended', () => {
+  const { candles, feeds } = setUp()
+  const prices = { open: '0.4', high: '0.4', low: '0.4', close: '0.4' }
+  const candle = { openTimeMs: START_MS, ...prices, volume: '1', basis: 'trade' as const, samples: 1 }
+  candles.fix(MARKET.marketId, candle, true, { finalBeforeMs: START_MS + 3 * CANDLE_MS })
+  candles.show(START_MS + 6 * CANDLE_MS)
+  assert.deepEqual(feeds, [])
+  candles.show(START_MS + 13 * CANDLE_MS)
+  assert.deepEqual(feeds, ['1h'])
 })
 
 test('a candle with a trade that cannot be stored is refused, and not written when it ends either', () => {

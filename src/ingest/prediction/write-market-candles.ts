@@ -1,8 +1,8 @@
 /**
- * Candles of one market on their way to the store.
+ * How the candles of one market reach the store.
  *
  *   changed ──▶ written open ──`CLOSE_AFTER_MS` after its end──▶ written closed; late data writes it again
- *   holds a trade that cannot be stored ──▶ refused, since it cannot be right, until the trade comes as it should be
+ *   contains a trade that cannot be stored ──▶ refused, because it cannot be right, until a valid trade replaces it
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle, MidSample } from '../../core/market-candles.ts'
@@ -10,10 +10,10 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { MarketCandleBuilder } from './build-market-candles.ts'
+import { isFinalCandle, MarketCandleBuilder, type StoredCandle } from './build-market-candles.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 
-/** Trades arrive late, those on a chain even later. */
+/** Trades arrive late, on-chain trades even later. */
 const CLOSE_AFTER_MS = 30_000
 
 interface CandlePlace {
@@ -33,7 +33,7 @@ const isCandleClosed = (
 interface CandleWriterOptions {
   readonly plan: PredictionPlan
   readonly instruments: readonly string[]
-  /** As it is known now. */
+  /** The market as it is known now. */
   readonly market: () => MarketInput
   readonly writer: Pick<RowWriter, 'put' | 'refuse'>
 }
@@ -41,9 +41,9 @@ interface CandleWriterOptions {
 export class MarketCandleWriter {
   readonly #options: CandleWriterOptions
   readonly #builders: ReadonlyMap<string, MarketCandleBuilder>
-  /** Written open: written once more when they have ended. */
+  /** Candles that were written open, and are written once more when they have ended. */
   readonly #open = new Map<string, CandlePlace>()
-  /** With the trades because of which they are. */
+  /** Refused candles, each with the trades that caused it. */
   readonly #refused = new Map<string, Set<string>>()
 
   constructor(options: CandleWriterOptions) {
@@ -64,12 +64,19 @@ export class MarketCandleWriter {
     this.#builders.get(instrument)?.mid(sample)
   }
 
-  /** A candle of 5m that is known already. */
-  fix(instrument: string, candle: MarketCandle, isWhole: boolean): void {
-    this.#builders.get(instrument)?.fix(candle, isWhole)
+  /** Sets a 5m candle that is already known. */
+  fix(instrument: string, candle: MarketCandle, isWhole: boolean, stored: StoredCandle = {}): void {
+    this.#builders.get(instrument)?.fix(candle, isWhole, stored)
+    if (!isFinalCandle(candle, stored)) return
+    // A longer candle that contains it may have been stored open, and is closed even if nothing more is traded.
+    for (const interval of COARSE_INTERVALS) {
+      const place = { instrument, interval, openTimeMs: candleStart(candle.openTimeMs, interval) }
+      if (place.openTimeMs + INTERVAL_MS[interval] > (stored.finalBeforeMs ?? 0))
+        this.#open.set(nameOf(place), place)
+    }
   }
 
-  /** A trade that cannot be stored: no candle of its time is written. */
+  /** Takes a trade that cannot be stored; no candle of its time is written. */
   refuseAt({ id, instrument, venueTimeMs }: TradeObservation): void {
     for (const interval of COARSE_INTERVALS) {
       const place = { instrument, interval, openTimeMs: candleStart(venueTimeMs, interval) }

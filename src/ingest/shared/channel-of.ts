@@ -14,6 +14,7 @@ const TOPIC_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topi
   book_delta: 'book',
   book_lost: 'book',
   market: 'markets',
+  unread_markets: 'markets',
   market_ticker: 'market_ticker',
   reference_price: 'reference_price',
   mid: 'mids',
@@ -35,7 +36,7 @@ export function channelOf(observation: DataObservation): Channel {
 }
 
 /**
- * A loss and the results of a sweep or a list come from us, so they do not prove that the channel is alive. Nor
+ * Reports of a loss, and data that we requested in a sweep or a list, do not prove that the channel is alive. Neither
  * does one reference price while another is missing.
  */
 export function isSignOfLife(observation: DataObservation): boolean {
@@ -44,6 +45,7 @@ export function isSignOfLife(observation: DataObservation): boolean {
     case 'swept':
     case 'swept_to':
     case 'trades_lost':
+    case 'unread_markets':
       return false
     case 'trade':
       return observation.isSwept !== true

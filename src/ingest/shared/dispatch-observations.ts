@@ -3,7 +3,7 @@
  *
  *   subscribed, data after silence ──▶ up
  *   disconnected, fell silent      ──▶ failed since the last data: recorders first, then coverage
- *   damaged                        ──▶ that moment is in doubt
+ *   damaged                        ──▶ the moments before are in doubt
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -21,16 +21,16 @@ import type { LiveRecorder } from './live-recorder.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import type { SilenceWatch } from './watch-silence.ts'
 
-/** Data of the present may still be in transit for this long. */
+/** Coverage stays this far behind the present, because newer data may still be in transit. */
 export const COVERAGE_MARGIN_MS = 2_000
 /** Data arrives at most this long after its own time. */
 const MAX_TRANSIT_MS = 15_000
-/** The venue collects liquidations for this long before it sends the last one. */
+/** The venue collects liquidations for this long and then sends the last one. */
 const LIQUIDATION_TRANSIT_MS = 1_000
-/** An unreadable frame may have carried anything of this much time before it. */
+/** An unreadable frame may have carried any data of this much time before it. */
 const DAMAGE_MS = 1_000
 const DOUBT_STEP_MS = 250
-/** Disconnects that we caused; all others count as the venue's. */
+/** Reasons of disconnects that we caused; all others are attributed to the venue. */
 const OWN_REASONS = /consumer too slow|replaced|stood still/
 
 interface DispatchParts {
@@ -44,9 +44,9 @@ interface DispatchParts {
 
 export class ObservationDispatch {
   private readonly parts: DispatchParts
-  /** Channels that fell silent: data brings them back, a new socket does not. */
+  /** Channels that fell silent. Data or the answer to a poll brings them back, a new socket does not. */
   private readonly silent = new Set<string>()
-  /** Trades are many: their channel is worked out once per kind and symbol. */
+  /** Trades are so frequent that their channel is looked up only once per kind and symbol. */
   private readonly known = new Map<
     DataObservation['kind'],
     Map<AssetSymbol, { channel: Channel; key: string }>
@@ -54,11 +54,11 @@ export class ObservationDispatch {
     ['trade', new Map()],
     ['aggregate_trade', new Map()],
   ])
-  /** The venue's time of the newest data. */
+  /** The venue's time of the latest data. */
   lastEventMs: number | null = null
-  /** How far data was ahead of our clock when it arrived, at most, since this was taken. */
+  /** The most by which data was ahead of our clock on arrival, since the last call of `takeAheadMs`. */
   private aheadMs = 0
-  /** When the last observation that was handed on was received. */
+  /** Receive time of the last observation that was handed on. */
   processedMs: number
 
   constructor(parts: DispatchParts) {
@@ -77,7 +77,7 @@ export class ObservationDispatch {
     this.failed(channel, sinceMs, reason)
   }
 
-  /** How far the venue's clock is ahead of ours, as the data since the last call shows. */
+  /** How far the venue's clock is ahead of ours, according to the data since the last call. */
   takeAheadMs(): number {
     const { aheadMs } = this
     this.aheadMs = 0
@@ -114,7 +114,9 @@ export class ObservationDispatch {
       }
       case 'observed_to':
         tracker.limitChannel(channelKey(observation.channel), observation.toMs)
-        recorders.get(observation.channel.symbol)?.observedTo?.(observation.channel.topic, observation.toMs)
+        recorders
+          .get(observation.channel.symbol)
+          ?.observedTo?.(observation.channel.topic, observation.toMs, observation.settledMs)
         return
       case 'damaged':
         for (const channel of observation.channels) {
@@ -153,7 +155,7 @@ export class ObservationDispatch {
     const { tracker, recorders } = this.parts
     const key = channelKey(channel)
     const sinceMs = missedSince(this.parts.silence.last(key), receivedToMs)
-    // Rows of the time before are put first, so that coverage never precedes them.
+    // Rows of the time before the failure are put first, so that coverage never precedes them.
     recorders.get(channel.symbol)?.gap(channel.topic, sinceMs, Number.POSITIVE_INFINITY)
     tracker.failed(key, sinceMs, reason)
   }
@@ -169,19 +171,22 @@ export class ObservationDispatch {
   }
 }
 
-/** In whole steps: unreadable frames come by the hundred, and those of one step are one doubt. */
+/** Rounded to whole steps, because unreadable frames come by the hundred and those of one step count as one doubt. */
 function doubtOf(receivedMs: number): [fromMs: number, toMs: number] {
   const endMs = (Math.floor(receivedMs / DOUBT_STEP_MS) + 1) * DOUBT_STEP_MS
   return [endMs - DOUBT_STEP_MS - DAMAGE_MS, endMs]
 }
 
-/** The last data is older than the moment it arrived: what happened after it was missed. */
+/**
+ * The instant from which data is missing: just after the last data in the venue's time, which is earlier than when it
+ * arrived.
+ */
 export function missedSince(
   last: Pick<DataObservation, 'kind' | 'venueTimeMs'> | undefined,
   receivedToMs: number,
 ): number {
   if (last === undefined || last.kind === 'funding') return receivedToMs
-  // They are rare, so the last one only shows how late they arrive.
+  // Liquidations are rare, so the last one does not show when the gap began; only their transit time counts.
   if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_TRANSIT_MS
   return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_TRANSIT_MS)
 }

@@ -1,21 +1,21 @@
 /**
  * Rows that the store refused, per feed. The time of such a row is a gap until a row of the same key is accepted:
  *
- *   refused ──▶ its time is held: what was observed there is set aside, and so is what is recorded later on
- *   taken, or missing in a later answer of the venue ──▶ what was set aside is observed again
+ *   refused ──▶ its time is held: coverage recorded there, before or later, is set aside
+ *   accepted, or missing in a later answer of the venue ──▶ the coverage set aside is recorded again
  *
- * A feed is not final beyond a row that was refused a short while ago: it may still be repaired.
+ * A feed does not become final beyond a row that was refused recently, because the row may still be repaired.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { uncovered } from './uncovered.ts'
 
-/** A repair has come by then, or it comes with the next backfill and is a change of something final. */
+/** How long a refused row holds back finality. A later repair, by a backfill, changes data that is already final. */
 export const HOLDS_FINALITY_MS = 10 * 60_000
-/** Above this the two oldest of a feed become one that spans both. */
+/** Above this number, the two oldest entries of a feed are merged into one that spans both. */
 const MAX_REFUSED_ROWS = 500
-/** A row without a usable time may have been about any of the last moments. */
+/** A row without a usable time may belong to any moment of this much time before it was refused. */
 const UNTIMED_MS = 15_000
 /** A book is valid until the next one, which comes within this time. */
 const BOOK_VALID_MS = 60_000
@@ -23,7 +23,7 @@ const MAX_TIME_MS = 253_402_300_799_999
 
 export type RefusedRows = ReturnType<typeof createRefusedRows>
 
-/** Entries are replaced, never changed: every write keeps those from before it. */
+/** Entries are replaced, never modified, because `snapshot` keeps the earlier ones. */
 interface Refused {
   readonly key: string
   readonly instrument: string
@@ -35,7 +35,7 @@ interface Refused {
   readonly isFresh: boolean
 }
 
-/** Trades and books are put once: an answer does not bring them again. */
+/** Rows of these datasets are put again with every answer of the venue; trades and books are put only once. */
 const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
 
 const NONE: readonly Refused[] = []
@@ -53,7 +53,7 @@ export function createRefusedRows() {
       )
   }
 
-  /** For changes that leave their times in order. */
+  /** For changes that keep the entries in order of time. */
   function change(feed: Feed, changed: (entry: Refused) => Refused): void {
     const entries = of(feed)
     if (entries.length > 0) feeds.set(feedName(feed), entries.map(changed))
@@ -61,7 +61,7 @@ export function createRefusedRows() {
 
   function add(feed: Feed, row: unknown, nowMs: number): HistoryRange {
     const span = spanOf(feed, row, nowMs)
-    const key = keyOf(row, span.fromMs)
+    const key = rowKeyOf(row, span.fromMs)
     const known = of(feed).find((entry) => entry.key === key)
     if (known !== undefined) {
       change(feed, (entry) => (entry === known ? { ...entry, isFresh: true } : entry))
@@ -82,12 +82,12 @@ export function createRefusedRows() {
       return feeds.size
     },
     has: (feed: Feed) => feeds.size > 0 && feeds.has(feedName(feed)),
-    /** Gives the time of the row. What of it was observed is to be handed to `setAside`. */
+    /** Returns the time of the row. The caller passes the coverage within it to `setAside`. */
     add,
-    /** A row was taken: gives what may be recorded now. */
+    /** A row was accepted: returns the time that may be recorded as observed now. */
     taken(feed: Feed, row: unknown): HistoryRange[] {
       const timeMs = timeOf(row)
-      const key = keyOf(row, spanOf(feed, row, timeMs).fromMs)
+      const key = rowKeyOf(row, spanOf(feed, row, timeMs).fromMs)
       const instrument = instrumentOf(row)
       const freed: HistoryRange[] = []
       const left = of(feed).flatMap((entry) => {
@@ -95,7 +95,7 @@ export function createRefusedRows() {
           freed.push(...entry.aside)
           return []
         }
-        // A later book ends the time of the refused one.
+        // A later book ends the validity of the refused one.
         const ends = entry.instrument === instrument && timeMs > entry.fromMs && timeMs < entry.toMs
         if (feed.dataset !== 'snapshots' || !ends) return [entry]
         freed.push(...inside(entry.aside, { fromMs: timeMs, toMs: entry.toMs }))
@@ -111,7 +111,10 @@ export function createRefusedRows() {
         return piece === undefined ? entry : { ...entry, aside: withRange(entry.aside, piece) }
       })
     },
-    /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
+    /**
+     * Returns the parts of a range that may be recorded as observed, and sets the rest aside. `isAnswer`: all rows of
+     * the range were put again.
+     */
     clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[] {
       const isWhole = (entry: Refused) => range.fromMs <= entry.fromMs && entry.toMs <= range.toMs
       if (isAnswer && PUT_AGAIN.includes(feed.dataset) && feeds.size > 0) {
@@ -126,11 +129,11 @@ export function createRefusedRows() {
       this.setAside(feed, range)
       return uncovered(range, of(feed)).filter(({ fromMs, toMs }) => fromMs < toMs)
     },
-    /** An observation is taken back: it is not to come again. */
+    /** Coverage was retracted, so the part of it that was set aside must not be recorded later. */
     drop(feed: Feed, range: HistoryRange) {
       change(feed, (entry) => ({ ...entry, aside: entry.aside.flatMap((each) => uncovered(each, [range])) }))
     },
-    /** Gives a function that puts everything back as it is now: for a write that has to be done again. */
+    /** Returns a function that restores the present state, for a write that has to be repeated. */
     snapshot(): () => void {
       const saved = new Map(feeds)
       return () => {
@@ -138,7 +141,7 @@ export function createRefusedRows() {
         for (const [name, entries] of saved) feeds.set(name, entries)
       }
     },
-    /** Up to where a feed may be final. */
+    /** The instant up to which a feed may become final. */
     finalTo: (feed: Feed, beforeMs: number, nowMs: number) =>
       of(feed)
         .filter(({ sinceMs }) => nowMs - sinceMs < HOLDS_FINALITY_MS)
@@ -154,7 +157,7 @@ function joined([first, second]: readonly Refused[]): Refused {
   }
 }
 
-/** What is observed comes second by second: pieces that touch are one. */
+/** Coverage is recorded second by second, so ranges that touch are merged. */
 function withRange(ranges: readonly HistoryRange[], added: HistoryRange): readonly HistoryRange[] {
   const last = ranges.at(-1)
   if (last === undefined || added.fromMs < last.fromMs || added.fromMs > last.toMs) return [...ranges, added]
@@ -185,6 +188,7 @@ function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): Histo
 interface AnyRow {
   readonly time?: unknown
   readonly seq?: unknown
+  readonly closed?: unknown
   readonly marketId?: unknown
   readonly tokenId?: unknown
   readonly market?: { readonly marketId?: unknown; readonly tokenId?: unknown }
@@ -192,16 +196,19 @@ interface AnyRow {
 
 const asRow = (row: unknown) => (typeof row === 'object' && row !== null ? (row as AnyRow) : {})
 
-function timeOf(row: unknown): number {
+export function timeOf(row: unknown): number {
   const { time } = asRow(row)
   return typeof time === 'number' ? time : Number.NaN
 }
+
+/** Only candles and flow have open rows. */
+export const isOpen = (row: unknown): boolean => asRow(row).closed === false
 
 function instrumentOf(row: unknown): string {
   const { market, tokenId, marketId } = asRow(row)
   return String(market?.tokenId ?? market?.marketId ?? tokenId ?? marketId ?? '')
 }
 
-function keyOf(row: unknown, fromMs: number): string {
+export function rowKeyOf(row: unknown, fromMs: number): string {
   return `${fromMs}/${instrumentOf(row)}/${String(asRow(row).seq ?? '')}`
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RowError } from '../../core/rows/row-error.ts'
-import { feedOf } from './feeds.ts'
+import { candleFeed, feedOf } from './feeds.ts'
 import { RowBatch } from './row-batch.ts'
 
 const trades = feedOf('trades', 'perpdex', 'BTC')
@@ -35,4 +35,28 @@ test('refused rows are found by their places among the rows that were written, r
     batch.acceptedRows().map(({ rows }) => rows as unknown),
     [['a', 'c', 'f']],
   )
+})
+
+test('a repeated write has one version of each row, and refusals still find their places', () => {
+  const batch = new RowBatch()
+  const candles = candleFeed('oracle', 'BTC', '1m')
+  const [a, b, c, d, e] = [
+    ...[
+      { time: 1, closed: true },
+      { time: 2, closed: false },
+      { time: 1, closed: true },
+    ],
+    ...[
+      { time: 1, closed: false },
+      { time: 2, closed: false },
+    ],
+  ]
+  batch.put(candles, [a, b, c, d, e])
+  const rows = () => batch.acceptedRows().flatMap((each) => each.rows as unknown[])
+  assert.deepEqual(rows(), [a, b, c, d, e])
+  batch.leaveOutReplaced()
+  assert.deepEqual(rows(), [c, e], 'an open row does not replace a closed one')
+  const refusals = [{ feed: candles, index: 1, error: new RowError('close', 'bad') }]
+  assert.equal(batch.markRefused(refusals)[0]?.row, e)
+  assert.deepEqual(rows(), [a, b, c, d], 'a refused row replaces none')
 })

@@ -7,7 +7,8 @@ import { systemClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { LeaseLostError } from '../../store/leases.ts'
-import { feedOf } from './feeds.ts'
+import { scanRows } from '../../store/scan-rows.ts'
+import { candleFeed, feedOf } from './feeds.ts'
 import { createRowWriter, MAX_WAITING_ROWS } from './write-rows.ts'
 
 const feed = feedOf('funding', 'perpdex', 'BTC')
@@ -18,7 +19,7 @@ async function openStore() {
   return storesIn(':memory:').environment('test')
 }
 
-/** A store whose writes wait until they are let through, and may fail first. */
+/** A store whose writes wait until the test releases them, and fail the given number of times first. */
 function held(store: EnvironmentStore, failures = 0) {
   let left = failures
   const gate = Promise.withResolvers<void>()
@@ -60,6 +61,38 @@ test('a write that fails is repeated with the same rows; none is lost', async ()
   assert.deepEqual([writer.stats().inserted, writer.stats().failure], [2, null])
   await writer.close()
   await store.close()
+})
+
+test('a write that was stored although it failed is repeated without new corrections', async (t) => {
+  const store = await openStore()
+  let left = 1
+  const write: EnvironmentStore['write'] = async (batch) => {
+    const result = await store.write(batch)
+    if (left-- > 0) throw new Error('connection lost')
+    return result
+  }
+  const writer = createRowWriter({ store: { ...store, write }, random: Math.random, clock: systemClock, log })
+  t.after(async () => {
+    await writer.close()
+    await store.close()
+  })
+  const candles = candleFeed('oracle', 'BTC', '1m')
+  const candle = (close: string, closed = true) => ({
+    time: 60_000,
+    open: '1',
+    high: '3',
+    low: '1',
+    close,
+    closed,
+  })
+  writer.put(candles, [candle('1'), candle('2'), candle('3', false)])
+  await writer.flush()
+  assert.deepEqual([writer.stats().inserted, writer.stats().corrected], [0, 0])
+  const rows = await Array.fromAsync(scanRows(store.series, candles, { from: 0, to: 120_000 }))
+  assert.deepEqual(
+    rows.map(({ close, closed }) => [close, closed]),
+    [[2, true]],
+  )
 })
 
 test('above the bound the writer is not ready, and it is again when rows have gone', async () => {

@@ -3,12 +3,12 @@
  *
  *   put, observed, gap, final ──▶ waiting (bounded) ──once a second, or when full──▶ one write of the store
  *
- * Rows, coverage and finality of a flush are written together: there is never coverage without its rows. When the
- * store fails, the same write is tried again; meanwhile `ready` holds the recorders back, which in turn stop reading
- * their sockets.
+ * Rows, coverage and finality of a flush are written together, so coverage never exists without its rows. When the
+ * store fails, the write is tried again, with only the last version of each row; meanwhile `ready` holds back the
+ * recorders, which in turn stop reading their sockets.
  *
- * A row that the store refuses is left out, and the others are written. Its own time becomes a gap, and neither
- * coverage nor finality passes over it (refused-rows.ts).
+ * A row that the store refuses is left out, and the others are written. The time of the refused row becomes a gap, and
+ * neither coverage nor finality extends over it (refused-rows.ts).
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { RowInputs } from '../../core/rows/row-kinds.ts'
@@ -25,28 +25,31 @@ import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts
 export const MAX_WAITING_ROWS = 50_000
 const FLUSH_EVERY_MS = 1_000
 const FLUSH_AT_ROWS = 4_000
-/** When the store is back, what waits is written soon. */
+/** Short, so that waiting rows are written soon after the store is back. */
 const RETRY = { baseMs: 100, capMs: 2_000 }
-/** Of many refused rows only the first ones are logged. */
+/** If many rows are refused, only the first ones are logged. */
 const MAX_LOGGED = 3
 
 export interface RowWriter {
   put<D extends Feed['dataset']>(feed: Feed<D>, rows: readonly RowInputs[D][]): void
-  /** There is no row at this time, because what it is made of was refused: a gap, as if it were refused itself. */
+  /**
+   * Records that there is no row at this time because its input was refused. It becomes a gap, as if the row itself had
+   * been refused.
+   */
   refuse(feed: Feed, timeMs: number): void
-  /** This time was observed. `isAnswer`: all of it was requested from the venue, and every row of it was put. */
+  /** Records this time as observed. `isAnswer`: all of it was requested from the venue, and every row of it was put. */
   observed(feed: Feed, fromMs: number, toMs: number, isAnswer?: boolean): void
-  /** Takes an observation back. */
+  /** Retracts coverage. */
   unobserved(feed: Feed, fromMs: number, toMs: number): void
   /** Rows of a feed before an instant will not change any more. */
   final(feed: Feed, beforeMs: number): void
-  /** This time was not observed, for a known reason. */
+  /** Records that this time was not observed, for a known reason. */
   gap(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
-  /** Changes of coverage that depend on what is stored when everything put before is written. */
+  /** Coverage changes that depend on what is stored after everything put before has been written. */
   change(change: CoverageDecision): void
   /** Resolves when there is room for more. */
   ready(): Promise<void>
-  /** Resolves when everything put so far is durable, its coverage included. */
+  /** Resolves when everything put so far is durable, including its coverage. */
   flush(): Promise<void>
   stats(): RowWriterStats
   close(): Promise<void>
@@ -57,11 +60,11 @@ interface RowWriterStats {
   readonly corrected: number
   readonly refused: number
   readonly waiting: number
-  /** Why the store does not take rows at present; null while it does. */
+  /** Why the store does not accept rows at present; null while it does. */
   readonly failure: string | null
 }
 
-/** Changes of coverage come without rows, too, as long as a venue sends what cannot be read. */
+/** Coverage changes count as well, because they also come without rows while a venue sends unreadable data. */
 const waitingIn = (batch: RowBatch) => batch.size + batch.changes.length
 
 export function createRowWriter(options: {
@@ -76,24 +79,24 @@ export function createRowWriter(options: {
   const stop = new AbortController()
   const counts = { inserted: 0, corrected: 0, refused: 0 }
   let batch = new RowBatch()
-  /** Of the batch that is being written: its rows, and all that is to be written. */
+  /** Size of the batch that is being written: its rows, and its rows and coverage changes together. */
   let inFlight = { rows: 0, all: 0 }
   let failure: string | null = null
   let flushing: Promise<void> | undefined
   let blocked: (() => void)[] = []
   let closed = false
 
-  /** Until it succeeds: a store that fails for a while loses nothing. */
-  async function persist<T>(work: () => Promise<T>): Promise<T> {
+  /** Repeats the work until it succeeds, so that a temporary failure of the store loses nothing. */
+  async function persist<T>(work: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       try {
-        const result = await work()
+        const result = await work(attempt)
         failure = null
         return result
       } catch (error) {
         if (error instanceof StoreClosedError || error instanceof RowsRefusedError || closed) throw error
         failure = error instanceof Error ? error.message : String(error)
-        // Another process records: what it does not know of is a gap there.
+        // Another process records now; whatever that process did not receive is a gap in its recording.
         if (error instanceof LeaseLostError) throw error
         log.error({ err: error }, 'rows could not be written')
         await clock.sleep(backoffMs(RETRY, attempt, random), stop.signal)
@@ -101,13 +104,16 @@ export function createRowWriter(options: {
     }
   }
 
-  /** Until nothing of the batch is refused any more. */
+  /** Repeats the write until none of the batch's remaining rows is refused. */
   async function write(batch: RowBatch): Promise<void> {
     for (;;) {
       const undo = refused.snapshot()
       try {
         const changes = await batchChanges(batch, { refused, clock, coverage: store.coverage, persist })
-        const result = await persist(() => store.write({ rows: batch.acceptedRows(), ...changes }))
+        const result = await persist((attempt) => {
+          if (attempt === 1) batch.leaveOutReplaced()
+          return store.write({ rows: batch.acceptedRows(), ...changes })
+        })
         counts.inserted += result.inserted
         counts.corrected += result.corrected
         return
@@ -154,7 +160,7 @@ export function createRowWriter(options: {
 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
-      // All recorders at the same instants: what they write is one transaction.
+      // All recorders flush at the same instants, so that their rows share one transaction.
       await clock.sleep(FLUSH_EVERY_MS - (clock.now() % FLUSH_EVERY_MS), stop.signal)
       quietly()
     }

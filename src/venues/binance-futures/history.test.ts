@@ -16,11 +16,11 @@ const NOW = Date.parse('2026-03-14T12:01:30Z')
 
 const numbers = ({ query }: Asked) => ({
   from: Number(query.get('startTime')),
-  to: Number(query.get('endTime')),
+  to: Number(query.get('endTime') ?? NOW),
   limit: Number(query.get('limit')),
 })
 
-/** Every `step`, from the first on the grid within the asked times. */
+/** Grid times at every `stepMs` within the requested times, up to the limit. */
 function grid(asked: Asked, stepMs: number): number[] {
   const { from, to, limit } = numbers(asked)
   const times = []
@@ -65,7 +65,7 @@ function answer(asked: Asked): unknown {
           markPrice: '',
         }))
       }
-      // The venue stamps some milliseconds late; a dividend row is no funding of ours.
+      // The venue stamps some milliseconds late; a dividend row is not a funding rate of ours.
       return grid(asked, 8 * HOUR)
         .map((at) => ({ symbol, fundingTime: at + 7, fundingRate: '0.0001', rateType: 'Regular' }))
         .flatMap((row) => [row, { ...row, fundingTime: row.fundingTime + 1, rateType: 'Special' }])
@@ -161,12 +161,12 @@ test('a rate that is alone in its answer has the period of the newest two', asyn
 test('funding and open interest: an old or a cut answer settles nothing that it lacks', async () => {
   const dueMs = NOW - (NOW % HOUR) - HOUR
   const knownRates = [dueMs - 16 * HOUR, dueMs - 8 * HOUR]
-  /** How much later than requested the times of its answers are. */
+  /** By how much the times of the answers are later than requested. */
   let hoursOff = 0
   const rest = await restStandIn((asked) => {
     if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
     const symbol = 'BTCUSDT'
-    // Half of what there is, and rates as they were an hour ago.
+    // Returns half of the samples, and the rates as they were an hour ago.
     if (asked.path !== '/fapi/v1/fundingRate')
       return grid(asked, 5 * MINUTE)
         .map((timestamp) => ({ symbol, sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp }))
@@ -181,11 +181,67 @@ test('funding and open interest: an old or a cut answer settles nothing that it 
   const rates = { fromMs: dueMs - HOUR, toMs: NOW }
   const walked = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range: rates })
   assert.equal(walked.settledMs, dueMs, 'the rate that is due may have come')
-  hoursOff = 1
   const before = { fromMs: dueMs - 8 * HOUR, toMs: NOW }
+  hoursOff = 1
+  const { observations } = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range: before })
+  assert.equal(observations[0]?.venueTimeMs, before.fromMs, 'what is requested around the range has it')
+  hoursOff = 9
   await assert.rejects(walkAll(venue, { topic: 'funding', symbol: 'BTC', range: before }), /was left out/)
   const range = { fromMs: NOW - (NOW % HOUR) - 5 * HOUR, toMs: NOW - (NOW % HOUR) - HOUR }
   await assert.rejects(walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range }), /no sample at all/)
+})
+
+test('funding: a rate that is left out is missed, at the start of an answer, at its end and between two', async () => {
+  const dayMs = Date.parse('2026-02-12T00:00Z')
+  const listedMs = dayMs - 10 * DAY
+  const rates: number[] = []
+  for (let at = listedMs; at <= NOW; at += 8 * HOUR) rates.push(at + 3)
+  const walk = async (range: { fromMs: number; toMs: number }, spoil: (rows: number[]) => number[]) => {
+    let number = 0
+    const rest = await restStandIn(({ path, query }) => {
+      if (path === '/fapi/v1/time') return { serverTime: NOW }
+      const from = Number(query.get('startTime') ?? 0)
+      const found = rates.filter((at) => at >= from && at <= Number(query.get('endTime') ?? NOW))
+      const limit = Number(query.get('limit'))
+      const rows = query.has('startTime') ? found.slice(0, limit) : found.slice(-limit)
+      return (number++ === 0 ? spoil(rows) : rows).map((fundingTime) => ({
+        ...{ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1', markPrice: '' },
+      }))
+    })
+    const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
+    return [walked.observations.length, walked.settledMs - range.fromMs, number]
+  }
+  const day = { fromMs: dayMs, toMs: dayMs + DAY }
+  const all = (rows: number[]) => rows
+  assert.deepEqual(await walk(day, all), [3, DAY, 1])
+  assert.deepEqual(await walk({ fromMs: listedMs - DAY, toMs: listedMs + DAY }, all), [3, 2 * DAY, 3])
+  assert.deepEqual(await walk({ fromMs: listedMs - DAY, toMs: listedMs }, all), [0, DAY, 3])
+  const [count] = await walk({ fromMs: dayMs, toMs: NOW }, all)
+  assert.equal(count, rates.filter((at) => at >= dayMs).length)
+  // Two rates are after the day.
+  for (const cut of [1, 2, 3, 4])
+    await assert.rejects(
+      walk(day, (rows) => rows.slice(0, -2 - cut)),
+      /left out/,
+      `without ${cut} at its end`,
+    )
+  for (const lost of [1, 2, 3, 4])
+    await assert.rejects(
+      walk(day, (rows) => rows.slice(lost + 1)),
+      /left out/,
+      `without ${lost} at its start`,
+    )
+  for (const index of [1, 2, 3])
+    await assert.rejects(
+      walk(day, (rows) => rows.toSpliced(index, 1)),
+      /left out/,
+      `without number ${index}`,
+    )
+  await assert.rejects(
+    walk({ fromMs: dayMs, toMs: NOW }, (rows) => rows.slice(2)),
+    /left out/,
+  )
 })
 
 test('open interest: a sample that is missing at the end is none, if there are some on both sides of it', async () => {
@@ -213,6 +269,138 @@ test('open interest: a sample that is missing at the end is none, if there are s
     walk((at) => at >= range.toMs),
     /no sample at all/,
   )
+})
+
+test('open interest: samples that an answer leaves out are missed, at its start, between two, and where the month may end', async () => {
+  const STEP = 5 * MINUTE
+  const walk = async (range: { fromMs: number; toMs: number }, spoil: (rows: number[]) => number[]) => {
+    let number = 0
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+      const times = grid(asked, STEP)
+      return (number++ === 0 ? spoil(times) : times).map((timestamp) => ({
+        ...{ symbol: 'BTCUSDT', sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp },
+      }))
+    })
+    const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    return walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range })
+  }
+  const base = NOW - (NOW % HOUR)
+  const oldMs = base - 30 * DAY - 12 * HOUR
+  for (const fromMs of [base - 2 * HOUR, base - 2 * DAY, oldMs]) {
+    const range = { fromMs, toMs: fromMs + 2 * HOUR }
+    const good = await walk(range, (rows) => rows)
+    assert.deepEqual([good.observations.length, good.settledMs, good.missing], [24, range.toMs, []])
+    await assert.rejects(
+      walk(range, (rows) => rows.slice(12)),
+      /left out|no sample/,
+    )
+    await assert.rejects(
+      walk(range, (rows) => rows.toSpliced(12, 1)),
+      /left out|no sample/,
+    )
+    const cut = await walk(range, (rows) => rows.slice(0, 12))
+    assert.equal(cut.observations.length, (cut.settledMs - fromMs) / STEP)
+  }
+  const old = { fromMs: oldMs, toMs: oldMs + 2 * HOUR }
+  await assert.rejects(
+    walk(old, () => []),
+    /left out/,
+  )
+})
+
+test('open interest: around an outage of the venue all that it has is covered, wherever a range begins or ends', async () => {
+  const STEP = 5 * MINUTE
+  const base = NOW - (NOW % HOUR)
+  const samples = Array.from({ length: 2_000 }, (_, index) => base - index * STEP).reverse()
+  const walk = async (outage: { fromMs: number; toMs: number }, range: { fromMs: number; toMs: number }) => {
+    let requests = 0
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+      requests += 1
+      const { from, to, limit } = numbers(asked)
+      return samples
+        .filter((at) => at >= from && at <= to && (at < outage.fromMs || at >= outage.toMs))
+        .slice(0, limit)
+        .map((timestamp) => ({
+          ...{ symbol: 'BTCUSDT', sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp },
+        }))
+    })
+    const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = await walkAll(venue, { topic: 'open_interest', symbol: 'BTC', range })
+    return { rows: walked.observations.length, settledMs: walked.settledMs, requests }
+  }
+  for (const hours of [4, 20, 60]) {
+    const endMs = base - 3 * HOUR
+    const outage = { fromMs: endMs - hours * HOUR, toMs: endMs }
+    const middleMs = endMs - (hours / 2) * HOUR
+    const live = await walk(outage, { fromMs: middleMs, toMs: NOW })
+    assert.deepEqual([live.rows, live.settledMs], [37, NOW], `begins within ${hours} h`)
+    const ends = { fromMs: outage.fromMs - HOUR, toMs: middleMs }
+    const past = await walk(outage, ends)
+    assert.deepEqual([past.rows, past.settledMs], [12, middleMs], `ends within ${hours} h`)
+    const within = { fromMs: middleMs - HOUR, toMs: middleMs + HOUR }
+    const inside = await walk(outage, within)
+    assert.deepEqual([inside.rows, inside.settledMs], [0, within.toMs], `within ${hours} h`)
+    assert.ok(Math.max(live.requests, past.requests, inside.requests) <= 8)
+  }
+  const lasting = { fromMs: base - 4 * HOUR, toMs: NOW }
+  await assert.rejects(
+    walk(lasting, { fromMs: base - 5 * HOUR, toMs: base - 2 * HOUR }),
+    /no sample at all/,
+    'nobody knows how it ends',
+  )
+})
+
+test('many gaps in one answer are all confirmed: what is left out between later ones is missed too', async () => {
+  const STEP = 5 * MINUTE
+  const base = NOW - (NOW % HOUR)
+  const range = { fromMs: base - 10 * HOUR, toMs: base - 2 * HOUR }
+  const walk = async (lostMs: number, topic: 'open_interest' | 'funding', times: readonly number[]) => {
+    let isFirst = true
+    const rest = await restStandIn(({ path, query }) => {
+      if (path === '/fapi/v1/time') return { serverTime: NOW }
+      const from = Number(query.get('startTime') ?? 0)
+      const found = times.filter((at) => at >= from && at <= Number(query.get('endTime') ?? NOW))
+      const limit = Number(query.get('limit'))
+      const rows = query.has('startTime') ? found.slice(0, limit) : found.slice(-limit)
+      const spoilt = isFirst ? rows.filter((at) => at !== lostMs) : rows
+      isFirst = false
+      return spoilt.map((at) => ({
+        ...{ symbol: 'BTCUSDT', sumOpenInterest: '1', sumOpenInterestValue: '1', timestamp: at },
+        ...{ fundingTime: at, fundingRate: '0.1', markPrice: '' },
+      }))
+    })
+    const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = await walkAll(venue, { topic, symbol: 'BTC', range: topic === 'funding' ? months : range })
+    return [walked.observations.map(({ venueTimeMs }) => venueTimeMs), walked.settledMs]
+  }
+  const months = { fromMs: base - 60 * DAY, toMs: base - 2 * DAY }
+  const samples: number[] = []
+  for (let at = range.fromMs - DAY; at <= NOW; at += STEP) if (at % (20 * MINUTE) !== 0) samples.push(at)
+  const kept = samples.filter((at) => at >= range.fromMs && at < range.toMs)
+  assert.deepEqual(await walk(0, 'open_interest', samples), [kept, range.toMs])
+  const lateMs = kept.at(-3) ?? 0
+  assert.deepEqual(await walk(lateMs, 'open_interest', samples), [kept, range.toMs])
+  const rates: number[] = []
+  // Every third rate was not settled.
+  for (let at = months.fromMs - 4 * DAY, index = 0; at <= NOW; at += 4 * HOUR, index++)
+    if (index % 3 !== 0) rates.push(at)
+  const settled = rates.filter((at) => at >= months.fromMs && at < months.toMs)
+  assert.deepEqual(await walk(0, 'funding', rates), [settled, months.toMs])
+  assert.deepEqual(await walk(settled.at(-5) ?? 0, 'funding', rates), [settled, months.toMs])
+})
+
+test('funding: the end of a request is never in the future', async () => {
+  const { venue, rest } = await futures()
+  await walkAll(venue, { topic: 'funding', symbol: 'BTC', range: { fromMs: NOW - DAY, toMs: NOW } })
+  await walkAll(venue, {
+    topic: 'funding',
+    symbol: 'BTC',
+    range: { fromMs: NOW - 9 * DAY, toMs: NOW - 8 * DAY },
+  })
+  const ends = rest.asked.flatMap(({ query }) => query.get('endTime') ?? [])
+  assert.ok(ends.length > 0 && ends.every((end) => Number(end) < NOW))
 })
 
 for (const days of [30, 31]) {

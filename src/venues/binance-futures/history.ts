@@ -1,13 +1,8 @@
 /** The futures product's history, polls and witness. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import {
-  askWitness,
-  type HistoryWalk,
-  type WitnessWeights,
-  walkAggregateTrades,
-  walkKlines,
-} from '../binance/history.ts'
+import { askWitness, type HistoryWalk, type WitnessWeights, walkKlines } from '../binance/history.ts'
 import type { About } from '../binance/mapper.ts'
+import { walkAggregateTrades } from '../binance/walk-trades.ts'
 import type { Channel } from '../channel.ts'
 import type { FundingObservation } from '../observation.ts'
 import { expectFit, type Fit, misfit } from '../rest/expect-fit.ts'
@@ -32,19 +27,35 @@ const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
 const FUNDING_PATH = `${FUTURES_API}/fundingRate`
 const FUNDING_PER_PAGE = 1_000
 const OPEN_INTEREST_PER_PAGE = 500
-/** Requested before and after a time without a sample. */
+/** Samples requested before and after a time without one. */
 const SAMPLES_AROUND = 12
-/** Of the month of statistics so much is certain; what is older may be refused. */
+/**
+ * Samples requested on a side without any so far, because the nearest is hours away after an outage of the venue. Less
+ * than a page.
+ */
+const SAMPLES_FURTHER = [144, 480]
+/** The venue certainly keeps this much of the month of statistics; a request for older ones may be refused. */
 const CERTAIN_STATISTICS_MS = 30 * 86_400_000
-/** The oldest instant moves while we ask: stay this much inside. */
+/** The oldest available time moves while we ask, so requests stay this far inside. */
 const AGE_GUARD_MS = 60_000
 /** How far our clock may be behind the venue's. */
 const MAX_AHEAD_MS = 24 * 3_600_000
 const HOUR_MS = 3_600_000
-/** The longest period of a contract: a longer time has a rate in it. */
+/** The longest period of a contract; any longer time contains a rate. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
 /** A settled rate is published within this time. */
 const FUNDING_SETTLE_MS = 60_000
+/**
+ * Requested before and after a range, so that the answer has a rate on each side and proves that none in between was
+ * left out.
+ */
+const FUNDING_AROUND_MS = FUNDING_PERIOD_MS + FUNDING_SETTLE_MS
+/** Two rates show the period, and half of an answer may be cut off. */
+const NEWEST_RATES = 4
+/** Before the venue existed. */
+const BEFORE_ALL_MS = Date.UTC(2019, 0)
+/** The most gaps confirmed per answer. */
+const MAX_GAPS_CONFIRMED = 8
 
 export interface FuturesRest extends RestAccess {
   readonly venueTime: VenueTime
@@ -52,7 +63,7 @@ export interface FuturesRest extends RestAccess {
 
 type Where = Omit<About, 'receivedMs'>
 
-/** Small pages are cheap per call, 499 rows are cheapest per row. */
+/** Small pages are cheapest per call, 499 rows are cheapest per row. */
 export function klinePrice(wantedRows: number): { limit: number; weight: number } {
   return wantedRows <= 99 ? { limit: Math.max(1, wantedRows), weight: 1 } : { limit: 499, weight: 2 }
 }
@@ -104,57 +115,110 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
   while (fromMs < range.toMs) {
     const settledMs = Math.min(range.toMs, (await walk.venueTime.now(walk.signal)) - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
-    const { rows, answer } = await askFundingRows(walk, { fromMs, toMs: settledMs }, FUNDING_PER_PAGE)
-    const last = rows.at(-1)
-    // None at all in a time that has one: so it was before the listing, or the answer was wrong.
-    if (last === undefined && settledMs - fromMs > FUNDING_PERIOD_MS) {
-      const next = await askFundingRows(walk, { fromMs, toMs: undefined }, 1)
-      const nextMs = next.rows[0]?.fundingTime ?? Number.POSITIVE_INFINITY
-      if (nextMs < settledMs)
-        throw misfit(`the rate of ${nextMs} was left out before`, FUNDING_PATH, next.answer, walk.deadLetters)
-    }
-    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
-    const readMs = last === undefined ? fromMs : last.fundingTime + 1
-    const next = isFull ? { dueMs: readMs } : await nextFunding(walk, readMs, settledMs)
+    const asked = { fromMs: fromMs - FUNDING_AROUND_MS, toMs: settledMs + FUNDING_AROUND_MS }
+    const { rows, answer } = await askFundingRows(walk, asked, FUNDING_PER_PAGE)
+    const lastMs = rows.at(-1)?.fundingTime
+    const isFull = rows.length >= FUNDING_PER_PAGE
+    const isPast = lastMs !== undefined && lastMs >= settledMs
+    const readMs = Math.max(fromMs, (lastMs ?? 0) + 1)
+    const next = isFull || isPast ? { dueMs: readMs } : await nextFunding(walk, lastMs, readMs, settledMs)
     const nextMs = Math.min(settledMs, Math.max(readMs, next.dueMs))
-    const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs }, next.periodMs)
-    yield { observations, covered: rangeOrNull(fromMs, nextMs), missing: [] }
-    fromMs = nextMs
-    if (!isFull) return
+    if (nextMs > fromMs) await expectNoRateBefore(walk, rows, { fromMs, toMs: nextMs })
+    const confirmedMs = Math.min(nextMs, await expectNoRateBetween(walk, rows))
+    const observations = mapFundingRows(
+      rows,
+      { ...about, receivedMs: answer.receivedMs },
+      next.periodMs,
+    ).filter(({ venueTimeMs }) => venueTimeMs >= fromMs && venueTimeMs < confirmedMs)
+    yield { observations, covered: rangeOrNull(fromMs, confirmedMs), missing: [] }
+    if (!isFull && confirmedMs === nextMs) return
+    fromMs = confirmedMs
   }
 }
 
 /**
- * When the next rate is due, at the earliest, as far as the venue's newest rates show it: an answer that is older than a
- * rate, or that was cut, does not prove that there was none. Rates are settled on the hour. One of them that an answer left
- * out shows that the answer was for another time.
+ * The earliest time at which the next rate is due, according to the venue's newest rates, because an answer that is
+ * outdated or truncated does not prove that there was none. Rates are settled on the hour. A newest rate that the first
+ * answer left out shows that the first answer was for another time.
  */
 async function nextFunding(
   walk: HistoryWalk,
+  lastMs: number | undefined,
   fromMs: number,
   toMs: number,
 ): Promise<{ dueMs: number; periodMs?: number }> {
   if (ceilTo(fromMs, HOUR_MS) >= toMs) return { dueMs: toMs }
-  const [first, second] = await askNewestFunding(walk, walk.about, walk.signal)
-  if (first === undefined) return { dueMs: toMs }
-  for (const { venueTimeMs, receivedMs } of second === undefined ? [first] : [first, second]) {
+  const newest = await askNewestFunding(walk, walk.about, walk.signal, NEWEST_RATES)
+  const last = newest.at(-1)
+  if (newest[0] === undefined || last === undefined) return { dueMs: toMs }
+  for (const { venueTimeMs, receivedMs } of newest) {
     if (venueTimeMs < fromMs || venueTimeMs >= toMs) continue
     const answer = { receivedMs, text: '' }
     throw misfit(`the rate of ${venueTimeMs} was left out before`, FUNDING_PATH, answer, walk.deadLetters)
   }
+  // All of them are newer than the range, so they do not show which rate is its last one.
+  if (newest[0].venueTimeMs >= toMs && lastMs !== undefined) await expectNextRate(walk, lastMs, toMs)
+  const before = newest.at(-2)
   const periodMs =
-    second === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, second.fundingTimeMs - first.fundingTimeMs)
-  return { dueMs: floorTo((second ?? first).fundingTimeMs + periodMs, HOUR_MS), periodMs }
+    before === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, last.fundingTimeMs - before.fundingTimeMs)
+  return { dueMs: floorTo(last.fundingTimeMs + periodMs, HOUR_MS), periodMs }
 }
 
-/** Without an end of the range, the first rates from its start on. */
+/** Expects no rate between a known one and `nextMs`. The known one is requested as well and must come first. */
+async function expectNextRate(walk: HistoryWalk, knownMs: number, nextMs: number): Promise<void> {
+  // A dividend may be among the rows, and half of them may be cut off.
+  const { rows, answer } = await askFundingRows(walk, { fromMs: knownMs, toMs: undefined }, 2 * NEWEST_RATES)
+  const foundMs = rows.find(({ fundingTime }) => fundingTime > knownMs)?.fundingTime
+  if (rows[0]?.fundingTime !== knownMs || foundMs === undefined || foundMs < nextMs)
+    throw misfit(`a rate after ${knownMs} was left out before`, FUNDING_PATH, answer, walk.deadLetters)
+}
+
+/** The first rate of the range must follow one before it, or be the contract's first. */
+async function expectNoRateBefore(
+  walk: HistoryWalk,
+  rows: readonly FundingRowWire[],
+  { fromMs, toMs }: HistoryRange,
+): Promise<void> {
+  const firstMs = rows[0]?.fundingTime ?? toMs
+  if (firstMs < fromMs || ceilTo(fromMs, HOUR_MS) >= toMs) return
+  const wider = { fromMs: fromMs - 5 * FUNDING_AROUND_MS, toMs: undefined }
+  let { rows: found, answer } = await askFundingRows(walk, wider, FUNDING_PER_PAGE)
+  const isFirst = (found[0]?.fundingTime ?? fromMs) >= fromMs
+  const ever = { fromMs: BEFORE_ALL_MS, toMs: undefined }
+  if (isFirst) ({ rows: found, answer } = await askFundingRows(walk, ever, NEWEST_RATES))
+  const foundMs = found.find(({ fundingTime }) => isFirst || fundingTime >= fromMs)?.fundingTime
+  // Before its first rate a contract has none at all.
+  if (foundMs === undefined && isFirst && rows.length === 0) return
+  if (foundMs === undefined || foundMs < firstMs)
+    throw misfit(`a rate from ${fromMs} on was left out before`, FUNDING_PATH, answer, walk.deadLetters)
+}
+
+/**
+ * Confirms every time between two rates that is longer than those beside it. Returns the hour of the rate before the
+ * first one that is not confirmed, because the next answer begins before it.
+ */
+async function expectNoRateBetween(walk: HistoryWalk, rows: readonly FundingRowWire[]): Promise<number> {
+  const times = [...new Set(rows.map(({ fundingTime }) => floorTo(fundingTime, HOUR_MS)))]
+  const periods = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? 0))
+  const isLonger = (index: number) =>
+    (periods[index] ?? 0) > Math.max(periods[index - 1] ?? 0, periods[index + 1] ?? 0)
+  const gaps = periods.length < 2 ? [] : periods.flatMap((_, index) => (isLonger(index) ? [index] : []))
+  for (const index of gaps.slice(0, MAX_GAPS_CONFIRMED)) {
+    const known = rows.findLast(({ fundingTime }) => fundingTime < (times[index + 1] ?? 0))
+    if (known !== undefined) await expectNextRate(walk, known.fundingTime, times[index + 1] ?? 0)
+  }
+  return times[gaps[MAX_GAPS_CONFIRMED] ?? -1] ?? Number.POSITIVE_INFINITY
+}
+
+/** Without an end of the range, requests the first rates from its start on. An end in the future is not sent. */
 async function askFundingRows(
   walk: HistoryWalk,
   range: { readonly fromMs: number; readonly toMs: number | undefined },
   limit: number,
 ): Promise<{ rows: FundingRowWire[]; answer: RestResponse }> {
   const symbol = walk.about.instrument
-  const endTime = range.toMs === undefined ? undefined : range.toMs - 1
+  const hasEnd = range.toMs !== undefined && range.toMs <= (await walk.venueTime.now(walk.signal))
+  const endTime = hasEnd ? range.toMs - 1 : undefined
   const query = { symbol, startTime: range.fromMs, endTime, limit }
   const request = { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent }
   const { value: rows, answer } = await requestTyped(walk, request, FundingRows, walk.signal)
@@ -163,7 +227,7 @@ async function askFundingRows(
   return { rows, answer }
 }
 
-/** A dividend may be settled in the same instant as a rate. */
+/** A dividend may be settled at the same instant as a rate. */
 function fundingFit(symbol: string, range: HistoryRange): Fit<FundingRowWire> {
   return {
     origin: FUNDING_PATH,
@@ -181,7 +245,7 @@ function fundingFit(symbol: string, range: HistoryRange): Fit<FundingRowWire> {
 const symbolFault = (row: { readonly symbol: string }, symbol: string) =>
   row.symbol === symbol ? undefined : `of ${row.symbol}, asked for ${symbol}`
 
-/** Windows never hold more than a page, so that it does not matter from which end the venue would cut. */
+/** A window never has more samples than a page, so it does not matter from which end the venue would truncate. */
 async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): AsyncGenerator<HistoryPage> {
   const { range, about } = walk
   const stepMs = INTERVAL_MS[interval]
@@ -207,21 +271,44 @@ async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): A
       continue
     }
     const { rows, answer } = page
-    const observations = rows.map((row) =>
-      mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }),
-    )
-    // A sample is published some minutes late: near the present only what has come is settled.
-    const newestMs = observations.at(-1)?.venueTimeMs
+    const times = rows.map(({ timestamp }) => Number(timestamp))
+    const firstMs = times[0]
+    if (!isCertain && firstMs !== startTime) {
+      const lost = { fromMs, toMs: firstMs ?? toMs }
+      await expectNoneKept(walk, interval, { fromMs: startTime, toMs: lost.toMs })
+      yield notProvided(lost)
+      fromMs = lost.toMs
+      if (firstMs === undefined) continue
+    }
+    // Samples are published some minutes late, so near the present only those that have arrived are settled.
+    const newestMs = times.at(-1)
     const isPast = toMs <= venueNowMs - 2 * stepMs
-    const isEmpty = isPast && isCertain && newestMs === undefined
-    if (isEmpty) await expectNoSample(walk, interval, { fromMs: startTime, toMs }, certainMs)
+    const isEmpty = isPast && newestMs === undefined
+    const gaps = gapsBetween(isCertain ? [startTime - stepMs, ...times] : times, stepMs)
+    if (isEmpty) gaps.push({ fromMs: startTime, toMs })
+    const kept = { fromMs: isCertain ? certainMs : startTime, toMs: venueNowMs }
+    for (const gap of gaps.slice(0, MAX_GAPS_CONFIRMED)) await expectNoSample(walk, interval, gap, kept)
+    // Samples that are missing at the end of the answer may have been cut off and are requested again.
     const readMs = newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
-    // What the answer lacks at its end may have been cut off, and is requested again.
-    const settledMs = isEmpty || (isPast && !isCertain) ? toMs : readMs
+    // The next answer begins with the sample before the first gap that is not confirmed.
+    const unconfirmed = gaps[MAX_GAPS_CONFIRMED]
+    const confirmedMs = unconfirmed === undefined ? readMs : unconfirmed.fromMs - stepMs
+    const settledMs = isEmpty ? toMs : confirmedMs
+    const observations = rows
+      .filter(({ timestamp }) => Number(timestamp) < settledMs)
+      .map((row) => mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }))
     yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
-    if (!isPast) return
+    if (!isPast && unconfirmed === undefined) return
     fromMs = settledMs
   }
+}
+
+/** The ranges where more than one step lies between two samples. */
+function gapsBetween(times: readonly number[], stepMs: number): HistoryRange[] {
+  return times.slice(1).flatMap((toMs, index) => {
+    const fromMs = (times[index] ?? toMs) + stepMs
+    return fromMs < toMs ? [{ fromMs, toMs }] : []
+  })
 }
 
 async function askOpenInterest(
@@ -257,40 +344,71 @@ async function askOpenInterest(
 }
 
 /**
- * The venue samples without a pause, so an empty answer alone proves nothing. One for a longer time, with samples before
- * and after the range and none in it, does.
+ * The venue samples without a pause, so an answer that lacks samples proves nothing by itself. An answer for a longer
+ * time, with samples before and after the range and none in it, does. `kept` is what the venue certainly has.
  */
 async function expectNoSample(
   walk: HistoryWalk,
   interval: CandleInterval,
   range: HistoryRange,
-  oldestMs: number,
+  kept: HistoryRange,
 ): Promise<void> {
-  const aroundMs = SAMPLES_AROUND * INTERVAL_MS[interval]
-  const wider = { fromMs: Math.max(oldestMs, range.fromMs - aroundMs), toMs: range.toMs + aroundMs }
-  const { rows, answer } = await askOpenInterest(walk, interval, wider)
-  const times = rows.map(({ timestamp }) => Number(timestamp))
-  const isAround = times.some((at) => at < range.fromMs) && times.some((at) => at >= range.toMs)
-  if (!isAround || times.some((at) => at >= range.fromMs && at < range.toMs))
-    throw misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
+  const stepMs = INTERVAL_MS[interval]
+  const read = async (fromMs: number, toMs: number) => {
+    const { rows, answer } = await askOpenInterest(walk, interval, { fromMs, toMs })
+    const times = rows.map(({ timestamp }) => Number(timestamp))
+    const missed = () => misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
+    if (times.some((at) => at >= range.fromMs && at < range.toMs)) throw missed()
+    const beforeMs = times.findLast((at) => at < range.fromMs)
+    return { fromMs, toMs, beforeMs, afterMs: times.find((at) => at >= range.toMs), missed }
+  }
+  const aroundMs = SAMPLES_AROUND * stepMs
+  let found = await read(Math.max(kept.fromMs, range.fromMs - aroundMs), range.toMs + aroundMs)
+  // Each side is extended in turn, keeping what was found on the other, so that the last answer has both.
+  for (const steps of SAMPLES_FURTHER) {
+    if (found.beforeMs !== undefined || found.fromMs <= kept.fromMs) break
+    const toMs = found.afterMs === undefined ? found.toMs : found.afterMs + stepMs
+    found = await read(Math.max(kept.fromMs, range.fromMs - steps * stepMs), toMs)
+  }
+  for (const steps of SAMPLES_FURTHER) {
+    if (found.beforeMs === undefined || found.afterMs !== undefined || found.toMs >= kept.toMs) break
+    found = await read(found.beforeMs, Math.min(kept.toMs, range.toMs + steps * stepMs))
+  }
+  if (found.beforeMs === undefined || found.afterMs === undefined) throw found.missed()
 }
 
-/** "parameter 'startTime' is invalid". */
+/**
+ * Confirms that samples which may be older than the venue keeps are gone: an answer that reaches further has none of
+ * them.
+ */
+async function expectNoneKept(
+  walk: HistoryWalk,
+  interval: CandleInterval,
+  range: HistoryRange,
+): Promise<void> {
+  const wider = { fromMs: range.fromMs, toMs: range.toMs + SAMPLES_AROUND * INTERVAL_MS[interval] }
+  const { rows, answer } = await askOpenInterest(walk, interval, wider)
+  if (rows.some(({ timestamp }) => Number(timestamp) < range.toMs))
+    throw misfit('samples were left out before', OPEN_INTEREST_PATH, answer, walk.deadLetters)
+}
+
+/** The venue's error "parameter 'startTime' is invalid". */
 function isTooOld(error: unknown): boolean {
   return error instanceof VenueError && error.isFinal && error.message.includes('-1130')
 }
 
-/** The two newest settled rates; two, because their distance is the period. */
+/** The newest settled rates; two by default, because the time between them is the period. */
 export async function askNewestFunding(
   rest: FuturesRest,
   where: Where,
   signal: AbortSignal,
+  limit = 2,
 ): Promise<FundingObservation[]> {
-  const query = { symbol: where.instrument, limit: 2 }
+  const query = { symbol: where.instrument, limit }
   const request = { path: FUNDING_PATH, query, weight: 1, pool: 'funding' }
   const { value: rows, answer } = await requestTyped(rest, request, FundingRows, signal)
   const everMs = { fromMs: 0, toMs: answer.receivedMs + MAX_AHEAD_MS }
-  expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: 2 }, answer, rest.deadLetters)
+  expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: limit }, answer, rest.deadLetters)
   return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs })
 }
 

@@ -10,10 +10,10 @@ import { createBinanceSpot } from './venue.ts'
 afterEach(endAll)
 
 const MINUTE = 60_000
-/** The venue's present: 20 s into a minute. Our own clock is three seconds slow. */
+/** The venue's present time: 20 s into a minute. Our own clock is three seconds slow. */
 const NOW = Date.parse('2026-03-14T12:00:20Z')
 const SKEW = 3_000
-/** The venue has aggregate trades from this id on; each lasts 250 ms, four share a millisecond. */
+/** The venue has aggregate trades from this id on, four per second with the same time. */
 const OLDEST_ID = 1_000
 const timeOf = (id: number) => NOW - 4 * 3_600_000 + Math.floor(id / 4) * 1_000
 
@@ -46,6 +46,13 @@ function tradeRows({ query }: Asked) {
   return query.has('startTime') || query.has('fromId')
     ? rows
     : [{ a: 9, p: '1', q: '1', f: 1, l: 2, T: NOW - 77, m: true }]
+}
+
+/** The venue's answer at the time when the last trade was at `endMs`. */
+function tradesUpTo(endMs: number, asked: Asked) {
+  if (asked.query.has('startTime') || asked.query.has('fromId'))
+    return tradeRows(asked).filter(({ T }) => T <= endMs)
+  return [{ a: 99_999, p: '1', q: '2', f: 1, l: 1, T: endMs, m: true }]
 }
 
 async function spot() {
@@ -190,7 +197,7 @@ test('aggregate trades: after an id, and up to the present but not into it', asy
 test('aggregate trades: an answer may be old, so a quiet time is settled by a later trade or after three minutes', async () => {
   let endMs = NOW - MINUTE
   const rest = await restStandIn((asked) =>
-    asked.path === '/api/v3/time' ? { serverTime: NOW } : tradeRows(asked).filter(({ T }) => T <= endMs),
+    asked.path === '/api/v3/time' ? { serverTime: NOW } : tradesUpTo(endMs, asked),
   )
   const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
   const settled = async (fromMs: number, toMs: number) => {
@@ -202,6 +209,66 @@ test('aggregate trades: an answer may be old, so a quiet time is settled by a la
   endMs = NOW - 20 * MINUTE
   assert.equal(await settled(NOW - 30 * MINUTE, NOW - 5 * MINUTE), -5 * MINUTE)
   assert.equal(await settled(NOW - 10 * MINUTE, NOW - 5_000), -3 * MINUTE)
+})
+
+test('aggregate trades: a page that is cut, or of a later time, covers nothing that it lacks', async () => {
+  const range = { fromMs: timeOf(4_000), toMs: timeOf(8_000) }
+  const later = ({ query, ...asked }: Asked, byMs: number) => {
+    const moved = new URLSearchParams(query)
+    for (const name of ['startTime', 'endTime'])
+      if (query.has(name)) moved.set(name, String(Number(query.get(name)) + byMs))
+    return { ...asked, query: moved }
+  }
+  const walk = async (answer: (asked: Asked, number: number) => unknown[]) => {
+    let number = 0
+    const rest = await restStandIn((asked) =>
+      asked.path === '/api/v3/time' ? { serverTime: NOW } : answer(asked, number++),
+    )
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range })
+    return { ...walked, requests: number }
+  }
+  const good = await walk(tradeRows)
+  assert.deepEqual([good.observations.length, good.requests], [4_000, 5])
+  for (const cut of [0, 1, 2, 3]) {
+    const { observations, settledMs } = await walk((asked, number) => {
+      const rows = tradeRows(asked)
+      return number === cut ? rows.slice(0, 500) : rows
+    })
+    assert.deepEqual([observations.length, settledMs], [4_000, range.toMs], `answer ${cut} is cut`)
+  }
+  await assert.rejects(
+    walk((asked) => tradeRows(later(asked, MINUTE))),
+    /not the first/,
+  )
+  await assert.rejects(
+    walk((asked, number) => (number === 2 ? [] : tradeRows(asked))),
+    /not the last/,
+  )
+  const empty = ({ query }: Asked) => query.has('startTime')
+  await assert.rejects(
+    walk((asked) => (empty(asked) ? [] : tradesUpTo(NOW, asked))),
+    /not the first/,
+  )
+})
+
+test('aggregate trades: a pause of the venue of hours is covered, by the trade before it and the one after', async () => {
+  const times = [240, 239, 20, 19].map((minutesAgo) => NOW - minutesAgo * MINUTE)
+  const trades = times.map((T, index) => ({ a: index + 7, p: '1', q: '2', f: index, l: index, T, m: true }))
+  const rest = await restStandIn(({ path, query }) => {
+    if (path === '/api/v3/time') return { serverTime: NOW }
+    const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise)
+    const found = trades.filter(
+      ({ a, T }) => a >= number('fromId', 0) && T >= number('startTime', 0) && T <= number('endTime', NOW),
+    )
+    return query.has('fromId') || query.has('startTime')
+      ? found.slice(0, number('limit', 500))
+      : found.slice(-1)
+  })
+  const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const range = { fromMs: NOW - 180 * MINUTE, toMs: NOW - 120 * MINUTE }
+  const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range })
+  assert.deepEqual([walked.observations.length, walked.settledMs], [0, range.toMs])
 })
 
 test('aggregate trades: ids that the venue no longer has are a gap with a reason, not an error', async () => {

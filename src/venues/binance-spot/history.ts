@@ -1,5 +1,6 @@
 /** The spot product's history and trading status. */
-import { type HistoryWalk, walkAggregateTrades, walkKlines } from '../binance/history.ts'
+import { type HistoryWalk, walkKlines } from '../binance/history.ts'
+import { walkAggregateTrades } from '../binance/walk-trades.ts'
 import { notProvided } from '../rest/history-range.ts'
 import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
 import type { VenueTime } from '../rest/venue-time.ts'
@@ -40,7 +41,7 @@ async function* onePage(page: HistoryPage): AsyncGenerator<HistoryPage> {
   yield page
 }
 
-/** Instruments and whether they trade. */
+/** The trading status of each instrument. */
 export async function askStatuses(
   rest: RestAccess,
   instruments: readonly string[],

@@ -1,4 +1,6 @@
-/** Walks through klines and aggregate trades, which both products serve in the same way at different prices. */
+/**
+ * The walk through klines, and the witnesses; both products serve them in the same way with different request weights.
+ */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { Channel } from '../channel.ts'
 import { MAX_AGE_MS } from '../plausible-bounds.ts'
@@ -8,27 +10,12 @@ import type { RestResponse } from '../rest/rest-client.ts'
 import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
 import type { VenueTime } from '../rest/venue-time.ts'
 import type { HistoryPage, HistoryRange, Witness } from '../venue.ts'
-import { type About, mapAggregateTrade, mapKlineRow } from './mapper.ts'
-import {
-  AggregateTradeRows,
-  type AggregateTradeRowWire,
-  DepthReply,
-  KlineRows,
-  type KlineRowWire,
-  ServerTimeReply,
-} from './wire.ts'
+import { type About, mapKlineRow } from './mapper.ts'
+import { AggregateTradeRows, DepthReply, KlineRows, type KlineRowWire, ServerTimeReply } from './wire.ts'
 
-/** Trades may be published this much after their time. */
-const TRADE_SETTLE_MS = 1_000
-/** An answer may be this old: without a later trade it does not prove that none came since. */
-const QUIET_SETTLE_MS = 180_000
-/** By time, the venue accepts less than an hour at once. */
-const HOUR_MS = 3_600_000
-const TRADES_PER_PAGE = 1_000
-/** Trades after an id may be older than the range that they are asked for with, and newer than our clock. */
-const MAX_BEFORE_MS = 24 * HOUR_MS
+/** How far the newest row may be ahead of our clock. */
 const MAX_AHEAD_MS = 60_000
-/** Of one answer; an outage of the venue makes one or two. */
+/** The most gaps confirmed per answer; an outage of the venue makes one or two. */
 const MAX_GAPS_CONFIRMED = 8
 
 export interface HistoryWalk extends RestAccess {
@@ -42,14 +29,14 @@ export interface HistoryWalk extends RestAccess {
 export interface KlineWalk extends HistoryWalk {
   readonly path: string
   readonly interval: CandleInterval
-  /** Rows to ask for and what that costs, given how many are wanted. */
+  /** Rows to request and their weight, given how many are wanted. */
   readonly price: (wantedRows: number) => { limit: number; weight: number }
 }
 
 /**
- * A row does not show whether it was still forming, and an answer may be older than the request (a cache, a replica that is
- * behind), or cut. Only a later candle in the same answer proves that a candle was closed in it, so one more than is
- * wanted is requested, and nothing counts as read beyond the last one.
+ * A row does not show whether it was still forming, and an answer may be outdated (from a cache, or a replica that is
+ * behind) or truncated. Only a later candle in the same answer proves that a candle was closed, so one more than is
+ * wanted is requested, and nothing beyond the last one counts as read.
  */
 export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> {
   const { range, interval } = walk
@@ -61,7 +48,7 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const newestMs = floorTo(venueNowMs, lengthMs)
     const closedToMs = Math.min(range.toMs, newestMs)
     if (startTime >= closedToMs) {
-      // Less than a candle is left: nothing starts there, or what starts there is still forming.
+      // Less than a candle is left: nothing begins there, or what begins there is still forming.
       const rest = rangeOrNull(fromMs, closedToMs)
       if (rest !== null) yield { observations: [], covered: rest, missing: [] }
       return
@@ -89,7 +76,9 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
   }
 }
 
-/** Candles that begin in a range, in order; without an end of the range, the first ones from its start on. */
+/**
+ * Requests the candles that begin in a range, in order; without an end of the range, the first ones from its start on.
+ */
 async function askKlines(
   walk: KlineWalk,
   range: { readonly fromMs: number; readonly toMs: number | undefined },
@@ -120,9 +109,9 @@ async function askKlines(
 const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs === 0
 
 /**
- * The venue publishes a flat candle for a quiet time, so a missing candle before a later one is an outage of the venue,
- * a time before the listing, or a fault of the answer. The first candle that the venue has from there on shows which. It is
- * requested with the one before it: an answer that is a candle off, as the first may have been, then shows itself.
+ * The venue publishes a flat candle for a quiet time, so a missing candle before a later one means an outage of the
+ * venue, a time before the listing, or a faulty answer. The first candle that the venue has from there on shows which.
+ * It is requested with the one before it, to notice an answer that is shifted by a candle, as the first may have been.
  */
 async function expectNoneLeftOut(
   walk: KlineWalk,
@@ -148,7 +137,7 @@ async function expectNoneLeftOut(
   }
 }
 
-/** A candle off its grid is not provided for good where it should be, so that it really begins there is asked again. */
+/** A candle off its grid means that its slot is never provided, so a second request confirms where it begins. */
 async function expectOffGrid(walk: KlineWalk, rows: readonly KlineRowWire[]): Promise<void> {
   const lengthMs = INTERVAL_MS[walk.interval]
   const offGrid = rows.filter((row) => !isOnGrid(row, lengthMs))
@@ -160,7 +149,7 @@ async function expectOffGrid(walk: KlineWalk, rows: readonly KlineRowWire[]): Pr
   }
 }
 
-/** After a halt the venue once began its candles off their grid: such a candle is not provided where it should be. */
+/** After a halt the venue once began its candles off their grid; the slot of such a candle counts as not provided. */
 function* klinePages(
   walk: KlineWalk,
   rows: readonly KlineRowWire[],
@@ -193,80 +182,6 @@ function* klinePages(
   if (range.toMs > fromMs) yield until(range.toMs)
 }
 
-export async function* walkAggregateTrades(
-  walk: HistoryWalk & { path: string; weight: number; afterId: number | undefined },
-): AsyncGenerator<HistoryPage> {
-  const { range, about, deadLetters, path } = walk
-  let fromMs = range.fromMs
-  let nextId = walk.afterId === undefined ? undefined : walk.afterId + 1
-  /** Ids are read in order: the trades of an id that was reached by reading cannot be gone. */
-  let isReached = false
-  while (fromMs < range.toMs) {
-    const venueNowMs = await walk.venueTime.now(walk.signal)
-    const settledMs = venueNowMs - TRADE_SETTLE_MS
-    const quietMs = venueNowMs - QUIET_SETTLE_MS
-    if (fromMs >= settledMs) return
-    const windowToMs = Math.min(fromMs + HOUR_MS, range.toMs)
-    // An id and times together are refused or time out: the id alone is exact.
-    const query =
-      nextId === undefined
-        ? { symbol: about.instrument, startTime: fromMs, endTime: windowToMs - 1, limit: TRADES_PER_PAGE }
-        : { symbol: about.instrument, fromId: nextId, limit: TRADES_PER_PAGE }
-    const question = { path, query, weight: walk.weight, isBackground: !walk.isUrgent }
-    const within =
-      nextId === undefined
-        ? { fromMs, toMs: windowToMs }
-        : { fromMs: isReached ? fromMs : fromMs - MAX_BEFORE_MS, toMs: venueNowMs + MAX_AHEAD_MS }
-    const fit: Fit<AggregateTradeRowWire> = {
-      ...{ origin: path, range: within, timeOf: ({ T }) => T, order: 'ascending', maxRows: TRADES_PER_PAGE },
-      fault: ({ a }, before) => {
-        if (before !== undefined && a !== before.a + 1) return `trade ${a} after ${before.a}`
-        if (before !== undefined || nextId === undefined) return undefined
-        const isWrong = isReached ? a !== nextId : a < nextId
-        return isWrong ? `trade ${a}, asked from ${nextId} on` : undefined
-      },
-    }
-    const ask = async () => {
-      const { value: rows, answer } = await requestTyped(walk, question, AggregateTradeRows, walk.signal)
-      expectFit(rows, fit, answer, deadLetters)
-      return { rows, answer }
-    }
-    let { rows, answer } = await ask()
-    // An hour without a trade is rare enough to be requested twice.
-    if (rows.length === 0 && nextId === undefined) ({ rows, answer } = await ask())
-    const first = rows[0]
-    const last = rows.at(-1)
-    const endMs = nextId === undefined ? windowToMs : range.toMs
-    if (first === undefined || last === undefined) {
-      const covered = rangeOrNull(fromMs, Math.min(endMs, quietMs))
-      yield { observations: [], covered, missing: [] }
-      if (nextId !== undefined || covered === null) return
-      fromMs = covered.toMs
-      continue
-    }
-    // Very old ids are answered with the oldest the venue still has.
-    if (nextId !== undefined && first.a > nextId) {
-      const lost = rangeOrNull(fromMs, Math.min(first.T, range.toMs))
-      if (lost !== null) yield notProvided(lost)
-      fromMs = Math.max(fromMs, Math.min(first.T, range.toMs))
-    }
-    const observations = rows
-      .filter((row) => row.T < range.toMs)
-      .map((row) => mapAggregateTrade(row, { ...about, receivedMs: answer.receivedMs }))
-    const isFull = rows.length >= TRADES_PER_PAGE
-    // Only the next id proves that a page that is not full was not cut.
-    const isProven = isFull || nextId !== undefined
-    const lastMs = Math.min(last.T, range.toMs)
-    const isLast = !isFull && isProven
-    const toMs = isLast ? Math.max(Math.min(lastMs, settledMs), Math.min(endMs, quietMs)) : lastMs
-    yield { observations, covered: rangeOrNull(fromMs, toMs), missing: [] }
-    if (last.T >= range.toMs || isLast) return
-    fromMs = Math.max(fromMs, toMs)
-    nextId = last.a + 1
-    isReached = true
-  }
-}
-
 export async function askServerTime(
   rest: RestAccess,
   api: string,
@@ -277,14 +192,14 @@ export async function askServerTime(
   return { venueMs: value.serverTime, roundTripMs: answer.roundTripMs }
 }
 
-/** Both products name their paths alike and bill them differently. */
+/** Both products use the same path names with different weights. */
 export interface WitnessWeights {
   readonly trades: number
   readonly candles: number
   readonly book: number
 }
 
-/** One row at most, and not of another time: an old one would prove that the market is quiet. */
+/** Expects at most one row, and a recent one, because an old one would prove that the market is quiet. */
 function expectWitness<R>(
   rest: RestAccess,
   rows: readonly R[],

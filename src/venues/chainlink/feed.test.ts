@@ -31,15 +31,15 @@ interface Node {
   rounds: Round[]
   isDown: boolean
   logRange: number
-  /** A contract and a distance of blocks that were not asked for. */
+  /** Returns logs of another contract, or of blocks shifted by this many, instead of those requested. */
   logsOf?: string
   logsShift: number
   hasMulticall: boolean
-  /** What the question for logs is refused with. */
+  /** The error with which requests for logs are refused. */
   logsRefused: string | undefined
-  /** Added to what it reports as the last number of a phase. */
+  /** Added to the last round number that the node reports for a phase. */
   lastRoundOff: bigint
-  /** The time of its newest block. */
+  /** Time of the newest block. */
   blockS: () => number
 }
 
@@ -61,7 +61,7 @@ async function startNode(rounds: Round[]): Promise<Node> {
     hasMulticall: true,
     logsRefused: undefined,
     lastRoundOff: 0n,
-    // Ahead of every clock of a test: nothing is behind.
+    // Ahead of every clock in the tests, so that no node is behind.
     blockS: () => T + 86_400,
   }
   const phases = () => [...new Set(node.rounds.map(({ roundId }) => roundId >> 64n))]
@@ -419,7 +419,7 @@ test('phases that overlap in time are not covered while they do: which one the p
     rounds: 22,
   })
   assert.deepEqual(await coveredBy(nodes, 1_200, 1_500), { covered: [[1_200, 1_500]], rounds: 10 })
-  // The old contract goes on, and one node does not know its last round yet.
+  // The old contract continues, and one node does not know its last round yet.
   behind.lastRoundOff = -1n
   assert.deepEqual(await coveredBy(nodes, 700, 1_100), { covered: [], rounds: 0 })
 })
@@ -432,7 +432,7 @@ test('where the proxy was seen to move on, phases that overlap are covered: the 
   const { signal } = new AbortController()
   const received = collect(venue.live([CHANNEL], { signal }))
   t.after(() => received.close())
-  await received.until(() => received.of('oracle_round').length === 1, 'the old phase')
+  await received.until(() => received.of('oracle_round').length > 0, 'the old phase')
   for (const node of nodes) node.rounds = [...old, round(11, 60, 9_000, 6n), ...young, round(11, 510, 105)]
   await received.until(() => received.of('oracle_round').at(-1)?.price === '510', 'the new phase')
   const walk = async (fromSecond: number) => {
@@ -464,4 +464,29 @@ test('a node that wants fewer questions or is behind is not asked again for shor
     const asked = node.server.asked.filter(({ body }) => body.includes('eth_getLogs')).length
     assert.equal(asked, 1, refusal)
   }
+})
+
+test('rounds that history has read are read again too: all whose blocks may be replaced, of the phase before as well', async (t) => {
+  const old = Array.from({ length: 40 }, (_, index) => round(index + 1, 50, index * 2, 6n))
+  const young = round(1, 500, 95)
+  const nodes = await startNodes(t, 2, [...old, young])
+  const venue = venueOf(nodes, 60)
+  const { signal } = new AbortController()
+  const received = collect(venue.live([CHANNEL], { signal }))
+  t.after(() => received.close())
+  await received.until(() => received.of('oracle_round').length > 0, 'the newest round')
+  const range = { fromMs: T * 1_000, toMs: (T + 95) * 1_000 }
+  for await (const page of venue.history({ ...CHANNEL, range }, { signal })) assert.ok(page.covered)
+  const replaced = [round(1, 60, 1, 6n), round(40, 61, 79, 6n)]
+  for (const node of nodes) node.rounds = [...replaced, ...old.slice(1, -1), young]
+  const isThere = ({ roundId, answer, updatedAt }: Round) =>
+    received
+      .of('oracle_round')
+      .some(
+        (each) =>
+          each.roundId === roundId &&
+          each.price === String(answer / 100_000_000n) &&
+          each.updatedMs === updatedAt * 1_000,
+      )
+  await received.until(() => replaced.every(isThere), 'the replaced rounds')
 })

@@ -1,13 +1,17 @@
 /**
- * Listens by asking: the newest round of every feed, every few seconds, from several nodes.
+ * Listens by polling: requests the newest round of every feed, every few seconds, from several nodes.
  *
  *   ask all nodes ──▶ agreed and newer? ──▶ fill the rounds between ──▶ emit, oldest first ──▶ observed up to their blocks
  *        └── fewer nodes than the quorum answer, or they are behind: disconnected, until enough answer again
  *
- * Nodes that are behind, or a chain that stands still, agree on the last round that they know: that there is none after it
- * is known up to the time of their blocks, not up to now.
+ * Nodes that are behind, or a chain that stands still, agree on the last round that they know. That no later round
+ * exists is therefore known only up to the time of their blocks, not up to now.
  *
- * An answer that goes back in rounds or in time is never emitted, whoever agrees on it.
+ * An answer that goes back in rounds or in time is never emitted, however many nodes agree on it.
+ *
+ * A chain may replace its newest blocks: the round of a replaced block appears again in a later block, with the same
+ * number, another time, and perhaps another price. Rounds are therefore read again until their blocks are too deep to
+ * be replaced, and one that has changed is emitted once more.
  */
 import { mayFollow } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -21,8 +25,12 @@ import { CHAINLINK_TIMES, ROUNDS_FILLED, ROUNDS_PER_QUESTION } from './describe.
 import { mapRound, type OracleFeed } from './mapper.ts'
 import type { PhaseChanges } from './phase-changes.ts'
 import type { Quorum } from './quorum.ts'
+import type { UnsettledRounds } from './unsettled-rounds.ts'
 
 const ROUTE = 'rpc'
+
+const isSameAnswer = (a: OracleRoundObservation, b: OracleRoundObservation) =>
+  a.updatedMs === b.updatedMs && a.price === b.price
 
 export function listenToRounds(options: {
   channels: readonly Channel[]
@@ -31,11 +39,18 @@ export function listenToRounds(options: {
   phases: PhaseChanges
   clock: Clock
   pollEveryMs?: number
+  unsettled: UnsettledRounds
 }): VenueTasks {
-  const { channels, quorum, clock } = options
+  const { channels, quorum, unsettled, clock } = options
   const last = new Map<AssetSymbol, OracleRoundObservation>()
-  /** Every round before this is known; never goes back, though nodes that are behind may answer next. */
+  /**
+   * Every round before this time is known. Never goes back, although the next answer may come from nodes that are
+   * behind.
+   */
   const knownTo = new Map<AssetSymbol, number>()
+  const readAgainMs = new Map<AssetSymbol, number>()
+  /** Nothing before this time can be replaced any more. */
+  const settledTo = new Map<AssetSymbol, number>()
   let isUp = true
   let answeredMs = clock.now()
 
@@ -44,7 +59,7 @@ export function listenToRounds(options: {
     const asked = feeds.map(({ proxy, symbol }) => ({ proxy, after: last.get(symbol)?.roundId ?? 0n }))
     const askedMs = clock.now()
     const newest = await quorum.newest(asked, io.signal)
-    // Numbers show what is missing before a round, so its own time is known too.
+    // Numbers show what is missing before a round, so everything up to its own time is known too.
     const reached = newest.map(({ round, knownToMs = 0 }) =>
       Math.min(askedMs, Math.max(knownToMs, (round?.updatedAt ?? 0) * 1_000)),
     )
@@ -53,11 +68,12 @@ export function listenToRounds(options: {
       const round = newest[index]?.round
       if (round != null) options.phases.seen(feed.proxy, round, clock.now())
       if (round != null) await advance(io, feed, round)
+      await readAgain(io, feed, reached[index] ?? 0)
       tellKnown(io, feed.symbol, reached[index] ?? 0)
     }
   }
 
-  /** Nodes that answer may be behind. */
+  /** Nodes that answer may still be behind. */
   function tellConnections(io: SessionIo, askedMs: number, knownToMs: number): void {
     const isAnswered = quorum.answering >= quorum.needed
     if (isAnswered && knownToMs > 0 && askedMs - knownToMs > CHAINLINK_TIMES.behindMs)
@@ -65,13 +81,16 @@ export function listenToRounds(options: {
     else tellConnection(io, isAnswered)
   }
 
-  /** What there was before is emitted. */
+  /** Reports that everything before `reachedMs` was emitted. */
   function tellKnown(io: SessionIo, symbol: AssetSymbol, reachedMs: number): void {
     const toMs = Math.max(knownTo.get(symbol) ?? 0, reachedMs)
     knownTo.set(symbol, toMs)
     const channel = channels.find((each) => each.symbol === symbol)
     if (channel !== undefined && toMs > 0)
-      io.report({ kind: 'observed_to', source: 'oracle', receivedMs: clock.now(), channel, toMs })
+      io.report({
+        ...{ kind: 'observed_to', source: 'oracle', receivedMs: clock.now(), channel, toMs },
+        settledMs: settledTo.get(symbol) ?? 0,
+      })
   }
 
   async function advance(io: SessionIo, feed: OracleFeed, newest: Round): Promise<void> {
@@ -80,15 +99,52 @@ export function listenToRounds(options: {
       const observation = mapRound(round, feed, clock.now())
       const before = last.get(feed.symbol)
       if (before !== undefined && !mayFollow(before, observation)) continue
-      // A round of the future is refused where it is emitted, and hides none of those that follow.
+      // A round from the future is refused when it is emitted, and must not hide the rounds that follow.
       if (isPlausibleAnswer(observation)) last.set(feed.symbol, observation)
+      if (isPlausibleAnswer(observation)) unsettled.emitted(observation)
       io.emit(`oracle_rounds:${feed.symbol}`, observation)
     }
   }
 
+  /** @param reachedMs time of the blocks that the nodes had just before */
+  async function readAgain(io: SessionIo, feed: OracleFeed, reachedMs: number): Promise<void> {
+    const { symbol, proxy } = feed
+    if (clock.now() < (readAgainMs.get(symbol) ?? 0)) return
+    const known = unsettled.list(proxy, reachedMs)
+    const ids = known.map(([roundId]) => roundId)
+    const rounds = await readRounds(feed, ids, io.signal)
+    let isDisputed = false
+    for (const [index, [roundId, { emitted, updatedMs }]] of known.entries()) {
+      const round = rounds[index]
+      // A round that has vanished appears again in another block. While it is young, nothing settled depends on it.
+      if (round == null) isDisputed ||= emitted !== undefined && unsettled.isSettling(updatedMs, reachedMs)
+      if (round == null) continue
+      const observation = mapRound(round, feed, clock.now())
+      if (emitted !== undefined && isSameAnswer(emitted, observation)) continue
+      unsettled.emitted(observation)
+      if (roundId === last.get(symbol)?.roundId) last.set(symbol, observation)
+      io.emit(`oracle_rounds:${symbol}`, observation)
+    }
+    readAgainMs.set(symbol, clock.now() + CHAINLINK_TIMES.readAgainEveryMs)
+    // An emitted round that is in dispute may still be replaced.
+    if (!isDisputed)
+      settledTo.set(symbol, Math.max(settledTo.get(symbol) ?? 0, unsettled.settle(proxy, reachedMs)))
+  }
+
+  async function readRounds(
+    { proxy }: OracleFeed,
+    ids: readonly bigint[],
+    signal: AbortSignal,
+  ): Promise<(Round | null | undefined)[]> {
+    const rounds: (Round | null | undefined)[] = []
+    for (let from = 0; from < ids.length; from += ROUNDS_PER_QUESTION)
+      rounds.push(...(await quorum.rounds(proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal)))
+    return rounds
+  }
+
   /**
-   * Rounds between the last one emitted and the newest; longer gaps, and the end of a phase that is over, are left to
-   * history.
+   * Rounds between the last one emitted and the newest. Longer gaps, and the end of a phase that is over, are left to
+   * the history.
    */
   async function missingRounds(feed: OracleFeed, newest: Round, signal: AbortSignal): Promise<Round[]> {
     const before = last.get(feed.symbol)
@@ -98,11 +154,8 @@ export function listenToRounds(options: {
     const count = Number(newest.roundId - first)
     if (count <= 0 || count > ROUNDS_FILLED) return []
     const ids = Array.from({ length: count }, (_, index) => first + BigInt(index))
-    const found: Round[] = []
-    for (let from = 0; from < ids.length; from += ROUNDS_PER_QUESTION) {
-      const rounds = await quorum.rounds(feed.proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal)
-      found.push(...rounds.filter((round) => round !== null && round !== undefined))
-    }
+    const rounds = await readRounds(feed, ids, signal)
+    const found = rounds.filter((round) => round !== null && round !== undefined)
     return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
   }
 

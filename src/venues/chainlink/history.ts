@@ -1,11 +1,11 @@
 /**
- * Rounds of the past, ascending. A round that exists and on which the nodes do not agree leaves a gap in what is
- * covered: from the round before it to the one after; so does a phase on whose end they do not agree, up to the first
- * round of the next. Within a phase the rounds' times only grow, so the first round of a range is found by halving;
- * from there they are read in order, over the borders of phases.
+ * Past rounds, ascending. A round that exists but on which the nodes disagree leaves a gap in the coverage, from the
+ * round before it to the one after. So does a phase on whose end they disagree, up to the first round of the next.
+ * Within a phase the times of rounds only grow, so the first round of a range is found by bisection; from there rounds
+ * are read in order, across the borders of phases.
  *
- *   phase 6   ──●────●────●────●────●            the old contract may go on after the proxy has left it
- *   phase 7                 ●────●────●────●──   the new one may have rounds before the proxy moves on to it
+ *   phase 6   ──●────●────●────●────●            the old contract may continue after the proxy has left it
+ *   phase 7                 ●────●────●────●──   the new one may have rounds before the proxy moves to it
  *                           └ not covered ┘      unless the proxy was seen to move
  */
 
@@ -28,37 +28,38 @@ import { ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
 import type { PhaseChanges } from './phase-changes.ts'
 import type { Quorum } from './quorum.ts'
+import type { UnsettledRounds } from './unsettled-rounds.ts'
 
-/** Before the first oracle, and after our clock by more than it can be wrong. */
+/** Limits of a plausible time: before the first oracle, and further ahead of our clock than it can be wrong. */
 const FIRST_ANSWER_S = Date.UTC(2017, 0, 1) / 1_000
 const MAX_AHEAD_MS = 24 * 3_600_000
 
-/** More than any aggregator has had: a larger number is none, and would be walked through for ever. */
+/** More rounds than any aggregator has had. A larger number is invalid and would make the walk endless. */
 const MAX_ROUND = 1n << 32n
 const NOTHING_READ: HistoryPage = { observations: [], covered: null, missing: [] }
 
 interface Place {
   readonly phase: bigint
   readonly round: bigint
-  /** Rounds before this instant are not the feed's, or not wanted. */
+  /** Rounds before this time do not belong to the feed, or are not wanted. */
   readonly fromMs?: number
-  /** There may be rounds before it that cannot be read. */
+  /** There may be earlier rounds that cannot be read. */
   readonly isLate?: boolean
 }
 
-/** Between two phases; what lies between the two times may be of either. */
+/** The border between two phases; rounds between the two times may belong to either. */
 interface Border {
-  /** Up to here rounds of the old phase are the feed's. */
+  /** Up to this time, rounds of the old phase belong to the feed. */
   readonly oldToMs: number
-  /** From here on those of the new one are; undefined where the time of the old one's last round is unknown. */
+  /** From this time on, rounds of the new phase do; undefined if the time of the old phase's last round is unknown. */
   readonly newFromMs: number | undefined
 }
 
 /** The number of a phase's last round. */
 interface PhaseEnd {
-  /** 0 for a phase that never was, or that had no round; undefined where the nodes disagree. */
+  /** 0 for a phase that never existed or has no rounds; undefined if the nodes disagree. */
   readonly agreed: bigint | undefined
-  /** So many of them have it that it counts, though others may have later ones. */
+  /** The last round that a quorum of nodes has, although others may have later ones. */
   readonly reached: bigint
 }
 
@@ -69,7 +70,7 @@ interface Walk {
   readonly newest: Round
   readonly phases: PhaseChanges
   readonly signal: AbortSignal
-  /** By their phase; of a border by the old one. */
+  /** By phase; a border by its old phase. */
   readonly ends: Map<bigint, PhaseEnd>
   readonly borders: Map<bigint, Border>
 }
@@ -82,7 +83,13 @@ export async function* walkRounds(
     now,
     deadLetters,
     phases,
-  }: { now(): number; readonly deadLetters: DeadLetters; readonly phases: PhaseChanges },
+    unsettled,
+  }: {
+    now(): number
+    readonly deadLetters: DeadLetters
+    readonly phases: PhaseChanges
+    readonly unsettled: UnsettledRounds
+  },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const [answer] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
@@ -99,7 +106,7 @@ export async function* walkRounds(
   }
   expectInOrder(newest, createRoundOrder())
   phases.seen(feed.proxy, newest, now())
-  // What is newer than the newest round may still come.
+  // Another round may still follow the newest one, so nothing is known after it.
   const knownMs = Math.min(range.toMs, newest.updatedAt * 1_000)
   const known = { ends: new Map(), borders: new Map() }
   const walk: Walk = { quorum, feed, fromMs: range.fromMs, newest, phases, signal, ...known }
@@ -123,19 +130,25 @@ export async function* walkRounds(
       if (isLost) coveredMs = Math.max(coveredMs, Math.min(updatedMs, knownMs))
       isLost = false
       lastMs = Math.min(knownMs, Math.max(lastMs, updatedMs))
-      if (isInside(round, range)) observations.push(mapRound(round, feed, now()))
+      if (!isInside(round, range)) continue
+      unsettled.read(feed.proxy, round, now())
+      observations.push(mapRound(round, feed, now()))
     }
     // Another round of the same second may follow, so that second itself is not settled yet.
     const isEnd = next === undefined || (!isLost && lastMs >= knownMs)
     const settledMs = isEnd ? knownMs : lastMs
-    // A page of which nothing can be read is yielded too: they are counted, and a walk over nothing else ends.
+    // A page of which nothing can be read is yielded too, so that the page check can end a walk that has only such
+    // pages.
     yield isLost ? NOTHING_READ : { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
     if (!isLost) coveredMs = Math.max(coveredMs, settledMs)
     place = isEnd ? undefined : next
   }
 }
 
-/** Seconds since the epoch that never run backwards within a phase, and not into the future: else another unit. */
+/**
+ * Times must be seconds since the epoch that never run backwards within a phase nor into the future; otherwise they are
+ * in another unit.
+ */
 function createRoundOrder(): (round: Round, nowMs: number) => string | undefined {
   let before: Round | undefined
   return (round, nowMs) => {
@@ -155,7 +168,7 @@ function isInside(round: Round, range: HistoryRange): boolean {
   return updatedMs >= range.fromMs && updatedMs < range.toMs
 }
 
-/** So many rounds from a place on, and where the next page begins; undefined behind the newest round. */
+/** Reads one page of rounds from a place on, and finds where the next page begins; undefined after the newest round. */
 async function readPage(
   walk: Walk,
   { phase, round, fromMs = 0 }: Place,
@@ -184,7 +197,7 @@ async function readPage(
   return { rounds, next: after <= last ? { phase, round: after } : await nextPhase() }
 }
 
-/** The place of the first round at or after the beginning; that of all where everything is later. */
+/** The place of the first round at or after the start of the range; the very first round if all are later. */
 async function firstPlace(walk: Walk): Promise<Place | undefined> {
   const { fromMs, newest } = walk
   if (newest.updatedAt * 1_000 < fromMs) return undefined
@@ -195,11 +208,11 @@ async function firstPlace(walk: Walk): Promise<Place | undefined> {
     if (newFromMs !== undefined && newFromMs < fromMs) return placeAt(walk, phase, fromMs)
     if (before === undefined)
       return { ...(await placeAt(walk, phase, Math.max(fromMs, newFromMs ?? 0))), isLate: true }
-    // A last round that is in dispute may be inside: then the rounds before it decide.
+    // The last round of the phase before is in the range, or its time is in dispute, so that phase decides.
   }
 }
 
-/** The first round of a phase at or after an instant; its last one where all are before. */
+/** The first round of a phase at or after a time; its last round if all are earlier. */
 async function placeAt(walk: Walk, phase: bigint, fromMs: number): Promise<Place> {
   const { reached: last } = await endOf(walk, phase)
   const first = await timeOf(walk, phase, 1n, last)
@@ -213,7 +226,7 @@ async function borderAfter(walk: Walk, phase: bigint): Promise<Border> {
   return border
 }
 
-/** Phases that follow each other have one border; those that overlap have one where the proxy was seen to move on. */
+/** Consecutive phases have one border; overlapping ones do only if the proxy was seen to move. */
 async function findBorder(walk: Walk, phase: bigint): Promise<Border> {
   const { quorum, feed, phases, signal } = walk
   const oldLastMs = await lastTimeOf(walk, phase, (await endOf(walk, phase)).reached)
@@ -225,9 +238,12 @@ async function findBorder(walk: Walk, phase: bigint): Promise<Border> {
   const newFromMs = Math.min(oldLastMs, change.movedByMs)
   const { lastBefore } = change
   if (lastBefore === undefined) return { oldToMs: newFirstMs - 1, newFromMs }
-  const oldToMs = Math.max(newFirstMs - 1, Math.min(lastBefore.updatedAt * 1_000, change.movedByMs))
-  const [following] = await quorum.rounds(feed.proxy, [lastBefore.roundId + 1n], signal)
-  // Else the old contract's next round came about when the proxy moved on: before it, or after it.
+  const asked = [lastBefore.roundId, lastBefore.roundId + 1n]
+  // Its block may have been replaced since, which changes the time of the round.
+  const [last, following] = await quorum.rounds(feed.proxy, asked, signal)
+  const lastMs = (last ?? lastBefore).updatedAt * 1_000
+  const oldToMs = Math.max(newFirstMs - 1, Math.min(lastMs, change.movedByMs))
+  // Otherwise the old contract's next round came at about the time the proxy moved, before or after it.
   const isLast = following === null || (following?.updatedAt ?? 0) * 1_000 > change.movedByMs
   return { oldToMs, newFromMs: isLast ? Math.min(oldToMs, newFromMs) : newFromMs }
 }
@@ -244,7 +260,7 @@ async function halve(walk: Walk, phase: bigint, last: bigint, fromMs: number): P
   return low
 }
 
-/** The time of the first round from `round` on that exists; a few at the start of a phase may not. */
+/** The time of the first round from `round` on that exists; the first few of a phase may not. */
 async function timeOf(
   { quorum, feed, signal }: Walk,
   phase: bigint,

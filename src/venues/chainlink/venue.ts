@@ -15,12 +15,13 @@ import type { OracleFeed } from './mapper.ts'
 import { createPhaseChanges } from './phase-changes.ts'
 import { createProvider } from './provider.ts'
 import { createQuorum } from './quorum.ts'
+import { createUnsettledRounds } from './unsettled-rounds.ts'
 
 export interface ChainlinkOptions {
   readonly chain?: Chain
   /** JSON-RPC addresses; the chain's public ones by default. */
   readonly providers?: readonly string[]
-  /** How many nodes must agree; 2, or 1 where only one is given. */
+  /** How many nodes must agree; by default 2, or 1 if only one is given. */
   readonly quorum?: number
   /** Proxy contracts other than the chain's own. */
   readonly proxies?: Readonly<Partial<Record<AssetSymbol, string>>>
@@ -32,7 +33,7 @@ export interface ChainlinkDependencies extends VenueDependencies {
   readonly limits?: VenueLimits
 }
 
-/** Blocks in which an answer must be found, if there was one lately. */
+/** An answer that was given recently is found within this many blocks. */
 const WITNESS_BLOCKS = 2_000
 const DEFAULT_DECIMALS = 8
 
@@ -56,7 +57,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       fetch,
       clock,
       random,
-      // The other nodes are asked at the same time: a slow one is left behind rather than asked again and again.
+      // All nodes are asked at the same time, so a slow one is given up rather than asked again and again.
       limits: {
         ...REST_LIMITS,
         answerClock,
@@ -77,6 +78,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   )
   const decimals = new Map<AssetSymbol, number>()
   const phases = createPhaseChanges()
+  const unsettled = createUnsettledRounds(CHAINS[chain].settlesAfterMs)
 
   async function feedOf(symbol: AssetSymbol, signal: AbortSignal): Promise<OracleFeed> {
     const proxy = parts.instrumentOf(symbol)
@@ -85,7 +87,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       const answer = await quorum.call({ target: proxy, data: SELECTORS.decimals }, signal)
       if (answer === undefined)
         throw new VenueError(`chainlink: no agreement on ${symbol}`, { isFinal: false })
-      // A feed that reverts is gone from the chain; its questions go on, in case it comes back.
+      // A feed that reverts was removed from the chain; it is still requested, in case it comes back.
       const reported = answer === null ? undefined : Number(wordsOf(answer)?.[0] ?? -1n)
       known = reported !== undefined && reported >= 0 && reported <= 36 ? reported : DEFAULT_DECIMALS
       if (reported !== undefined) decimals.set(symbol, known)
@@ -93,7 +95,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     return { symbol, proxy, decimals: known }
   }
 
-  /** From whichever node answers first in order. */
+  /** Asks the nodes in order and takes the first answer. */
   async function fromAny<T>(ask: (provider: (typeof providers)[number]) => Promise<T>): Promise<T> {
     let fault: unknown = new VenueError('chainlink: no node is configured', { isFinal: true })
     for (const provider of providers) {
@@ -111,7 +113,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     const feed = await feedOf(request.symbol, signal)
     const now = () => clock.now()
     const asked = request.isUrgent === true ? quorum : quorumOfThePast
-    yield* walkRounds(asked, feed, request.range, { now, deadLetters, phases }, signal)
+    yield* walkRounds(asked, feed, request.range, { now, deadLetters, phases, unsettled }, signal)
   }
 
   return {
@@ -125,6 +127,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         quorum,
         feedOf,
         phases,
+        unsettled,
         clock,
         ...(settings.pollEveryMs === undefined ? {} : { pollEveryMs: settings.pollEveryMs }),
       })
@@ -137,7 +140,10 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       return parts.listen({ routes: [], polls: [], protocol, tasks }, options)
     },
     history: (request, { signal }) => parts.history(request, () => walk(request, signal)),
-    /** The logs of the aggregator behind the proxy, which is read every time: a rotation would end them silently. */
+    /**
+     * Reads the logs of the aggregator behind the proxy. Its address is read every time, because the logs of the old
+     * one would end silently after a rotation.
+     */
     async witness(channel, { signal }) {
       const proxy = parts.instrumentOf(channel.symbol)
       const logs = await fromAny(async (provider) => {

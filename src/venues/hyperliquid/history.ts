@@ -1,4 +1,4 @@
-/** Hyperliquid's REST side: one path, the request in the body. */
+/** Hyperliquid's REST side: a single path, with the request in the body. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
@@ -26,17 +26,17 @@ import {
 
 const HOUR_MS = 3_600_000
 const CANDLES_KEPT = 5_000
-/** All that there are: a request costs as much as 1,200 rows. */
+/** All that the venue keeps, because a request alone costs as much as 1,200 rows. */
 const CANDLES_PER_PAGE = CANDLES_KEPT
 const FUNDING_PER_PAGE = 500
-/** Candles without a trade are left out at first and may be published later. */
+/** The venue omits candles without a trade at first and may publish them later. */
 const CANDLE_SETTLE_MS = 180_000
-/** Requested again before a time that an answer leaves out. */
+/** Candles requested again before a time that an answer leaves out. */
 const CANDLES_BEFORE = 120
-/** Rates land within some milliseconds of the hour; one was 24 minutes late. */
+/** Rates are published within milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
 const FUNDING_AWAITED_MS = 30 * 60_000
-/** The longest time between two rates, in the venue's first weeks: then each answer is confirmed by a second one. */
+/** The longest time between two rates, from the venue's first weeks, where a second answer confirms each one. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
 const FUNDING = '/info fundingHistory'
@@ -58,7 +58,7 @@ async function askInfo<T>(
   const answer = await rest.client.request({ path: '/info', body, weight, isBackground }, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
-  // The answer to an unknown coin is null.
+  // The venue answers null for an unknown coin.
   if (value === null) throw new VenueError(`${body.type}: the venue knows nothing of it`, { isFinal: true })
   const origin = `/info ${body.type}`
   rest.deadLetters.add({ receivedMs: answer.receivedMs, reason: 'wrong_shape', origin, text: answer.text })
@@ -96,7 +96,7 @@ async function* walkCandles(
 ): AsyncGenerator<HistoryPage> {
   const { interval, range } = request
   const lengthMs = INTERVAL_MS[interval]
-  // The open candle is one of the retained ones, and the oldest may be dropped during the request.
+  // The open candle is one of those that the venue keeps, and the oldest may be dropped during the request.
   const oldestMs = floorTo(await rest.venueTime.now(signal), lengthMs) - (CANDLES_KEPT - 2) * lengthMs
   const { lost, kept } = splitByAge(range, oldestMs)
   if (lost !== null) yield notProvided(lost)
@@ -111,7 +111,7 @@ async function* walkCandles(
       return
     }
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
-    // A later candle in the same answer proves that the one before it was closed in it: an answer may be old.
+    // An answer may be outdated; a later candle in it proves that the one before was closed.
     const asked = { fromMs: startTime, toMs: toMs + lengthMs }
     const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
     const last = rows.findLast(({ t }) => t < toMs)
@@ -136,9 +136,9 @@ async function* walkCandles(
 }
 
 /**
- * Candles without a trade are left out. That the first or the last of a range are is confirmed by a second request, with
- * candles before them and, where nothing came after them, up to the present: an answer for another time, as the first may
- * have been, then has those that it left out, or none at all.
+ * Candles without a trade are omitted. If the first or the last of a range are missing, a second request confirms it,
+ * with candles before them and, if nothing came after them, up to the present. If the first answer was for another
+ * time, the second has the candles that it left out; without any candle, the second proves nothing.
  */
 function rangeToConfirm(
   rows: readonly CandleWire[],
@@ -223,12 +223,14 @@ async function* walkFunding(
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const leftOutMs = rateLeftOut(rows, { fromMs, toMs: isFull ? last.venueTimeMs : settledMs })
     if (leftOutMs !== undefined) {
-      // It was before the listing, or the response is cut or for another time: with the period before it that shows itself.
+      // The rate was before the listing, or the answer is truncated or for another time; a second answer that includes
+      // the period before it shows which.
       const nowMs = await rest.venueTime.now(signal)
       const wider = { fromMs: leftOutMs - FUNDING_PERIOD_MS, toMs: nowMs }
       const again = await askFunding(rest, where, wider, signal, isUrgent !== true)
       const known = new Set(rows.map(({ venueTimeMs }) => venueTimeMs))
-      const isOfRange = (timeMs: number) => timeMs >= leftOutMs && timeMs < settledMs
+      const endMs = isFull ? last.venueTimeMs : settledMs
+      const isOfRange = (timeMs: number) => timeMs >= leftOutMs && timeMs < endMs
       const found = again.find(({ venueTimeMs }) => isOfRange(venueTimeMs) && !known.has(venueTimeMs))
       if (found !== undefined || again.length === 0) {
         const answer = { receivedMs: nowMs, text: JSON.stringify(found ?? []) }
@@ -244,7 +246,7 @@ async function* walkFunding(
   }
 }
 
-/** Up to the newest hour where its rate may still come. */
+/** The newest hour if its rate may still come, otherwise the end of the range. */
 function awaitedOr(
   { fromMs, toMs }: HistoryRange,
   rows: readonly FundingObservation[],
@@ -255,9 +257,14 @@ function awaitedOr(
   return isThere || venueNowMs - hourMs >= FUNDING_AWAITED_MS ? toMs : Math.max(fromMs, hourMs)
 }
 
-/** From where on a rate of an hour is left out, at the start or at the end of a range. */
+/** The time from which the rate of an hour is missing: at the start of the range, between two rates, or at its end. */
 function rateLeftOut(rows: readonly FundingObservation[], range: HistoryRange): number | undefined {
   if (ceilTo(range.fromMs, HOUR_MS) < (rows[0]?.fundingTimeMs ?? range.toMs)) return range.fromMs
+  const before = rows.find(({ fundingTimeMs }, index) => {
+    const nextMs = rows[index + 1]?.fundingTimeMs
+    return nextMs !== undefined && nextMs - fundingTimeMs > HOUR_MS
+  })
+  if (before !== undefined) return before.venueTimeMs + 1
   const restMs = (rows.at(-1)?.venueTimeMs ?? range.toMs) + 1
   return ceilTo(restMs, HOUR_MS) < range.toMs ? restMs : undefined
 }
@@ -302,7 +309,7 @@ export async function askNewestFunding(
   return askFunding(rest, where, { fromMs: nowMs - 3 * HOUR_MS, toMs: nowMs + 1 }, signal)
 }
 
-/** Of this coin, and not of another time: an old one would prove that the market is quiet. */
+/** Expects rows of this coin and of a recent time, because an old one would prove that the market is quiet. */
 function witnessFit(type: string, coin: string, { receivedMs }: RestResponse) {
   return {
     origin: `/info ${type}`,
@@ -346,7 +353,7 @@ export async function askWitness(
       return { newestMs: value.time, newestId: null }
     }
     case 'open_interest':
-      // Contexts are sent every second, changed or not: a venue that is up should have sent one.
+      // Contexts are sent every second, changed or not, so a venue that is up should have sent one.
       return { newestMs: (await askServerTime(rest, signal)).venueMs, newestId: null }
     case 'funding':
       return {

@@ -1,4 +1,4 @@
-/** Whatever the venue has answered about a contract reaches every session, though another question fails. */
+/** Everything that the venue answered about a contract reaches every session, even if another request fails. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ async function start(speed: number, answer: (asked: Asked) => Answer | undefined
   }
 }
 
-/** The open contract of the quarter of an hour; the other lists have nothing. */
+/** Lists the open quarter-hour contract; the other lists are empty. */
 function quarterListed(url: URL): object {
   const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
   const isOpen = url.searchParams.get('status') === 'open'
@@ -105,7 +105,7 @@ test('a contract that opens between two questions of a list is known with the fi
   const { server, listen } = await start(1, ({ url }) => {
     if (url.pathname !== PATH) return undefined
     if (url.searchParams.get('series_ticker') !== 'KXBTC15M') return { markets: [], cursor: '' }
-    // It opens after the first answer.
+    // The contract opens after the first answer.
     const status = answered++ === 0 ? 'unopened' : 'open'
     const isListed = url.searchParams.get('status') === status
     return { markets: isListed ? [contract(QUARTER)] : [], cursor: '' }
@@ -116,6 +116,20 @@ test('a contract that opens between two questions of a list is known with the fi
   await received.until(() => received.last('market', QUARTER) !== undefined, 'the contract')
 })
 
+test('a contract that is paused when the session begins is known: it is open, and has its figures', async (t) => {
+  const { server, listen } = await start(1, ({ url }) => {
+    if (url.pathname !== PATH) return undefined
+    const [series, status] = ['series_ticker', 'status'].map((name) => url.searchParams.get(name))
+    const isListed = series === 'KXBTC15M' && status === 'paused'
+    return { markets: isListed ? [{ ...contract(QUARTER), status: 'inactive' }] : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  await received.until(() => received.last('market', QUARTER) !== undefined, 'the contract')
+  assert.equal(received.last('market', QUARTER)?.market.status, 'open')
+})
+
 test('a session emits every contract, though another session or a witness has listed it before', async (t) => {
   const { server, venue, listen } = await start(5, ({ url }) => {
     if (url.pathname === `${PATH}/trades`) return { trades: [], cursor: '' }
@@ -124,4 +138,30 @@ test('a session emits every contract, though another session or a witness has li
   })
   t.after(() => server.close())
   await proveEmittedAgain({ venue, listen, marketId: QUARTER })
+})
+
+test('a list with a contract that cannot be read is reported until it can, not for one that is known or opens later', async (t) => {
+  let title: unknown = 7
+  const later = contract(QUARTER, { title: 7, open_time: '2026-04-18T04:45:00Z' })
+  const { server, listen } = await start(60, ({ url }) => {
+    if (url.pathname !== PATH) return undefined
+    const status = url.searchParams.get('status')
+    const isOpen = status === 'open'
+    const series = url.searchParams.get('series_ticker')
+    const isSeries = series === 'KXBTCD'
+    if (series === 'KXBTC15M' && status === 'unopened') return { markets: [later], cursor: '' }
+    return { markets: isSeries && isOpen ? [contract(strike(0), { title })] : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  const types = () => received.of('unread_markets').map(({ marketTypes }) => marketTypes)
+  await received.until(() => types().length >= 2, 'two lists that cannot be read')
+  assert.deepEqual(types()[0], ['1h', '4h', '24h'])
+  title = 'BTC price?'
+  await received.until(() => types().at(-1)?.length === 0, 'a list that can be read')
+  title = 8
+  const lists = server.asked.length
+  await received.until(() => server.asked.length > lists + 12, 'further lists')
+  assert.equal(types().at(-1)?.length, 0)
 })

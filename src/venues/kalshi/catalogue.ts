@@ -1,9 +1,10 @@
 /**
- * The contracts we know. They are listed by series (a contract does not name its series), followed from before
- * they open until after they close, and asked about until they are resolved.
+ * The contracts we know. They are listed by series (a contract does not name its series), followed from before they
+ * open until after they close, and queried until they are resolved.
  */
-import type { MarketInput } from '../../core/rows/market.ts'
+import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
 import type { MarketObservation } from '../observation.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
 import { createCursorTrail } from '../rest/cursor-trail.ts'
@@ -12,29 +13,29 @@ import type { RestResponse } from '../rest/rest-client.ts'
 import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
-import { expectSeries, isOfSeries, type Series, seriesOfSymbol } from './series.ts'
+import { expectSeries, isOfSeries, marketTypesOf, type Series, seriesOfSymbol } from './series.ts'
 import { LISTED_FIELDS, ListedContract, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
-/** A series has hundreds of contracts at a time. */
+/** Ample, because a series has only hundreds of contracts at a time. */
 const MAX_PAGES = 20
 const TICKERS_PER_QUESTION = 50
-/** Ten times what a symbol has until its results are known. */
+/** Ten times the contracts that a symbol has until their results are known. */
 const MAX_KNOWN = 50_000
 
 export interface KnownContract {
   readonly market: MarketInput
-  /** The same object until something of the contract changes. */
+  /** The same object until something about the contract changes. */
   readonly observation: MarketObservation
   readonly series: Series
   readonly lastPrice: string | null
-  /** The fields of the list that it was made of. */
+  /** The listed fields that the contract was made from. */
   readonly listed: readonly unknown[]
-  /** When its figures were received. */
+  /** When its figures were last received. */
   receivedMs: number
 }
 
-/** The contracts to follow, and the instants for which they are the right ones, the last one excluded. */
+/** The contracts to follow, and the half-open range of time in which they are the right ones. */
 interface Wanted {
   readonly tickers: readonly string[]
   readonly fromMs: number
@@ -58,6 +59,13 @@ function wantedAt(list: readonly KnownContract[], nowMs: number): Wanted {
   return { tickers, fromMs: nowMs, toMs }
 }
 
+/** For a contract that cannot be read, whether it opens too late to be followed now. */
+function opensLater(row: unknown, nowMs: number): boolean {
+  const { open_time: text } = (row ?? {}) as { readonly open_time?: unknown }
+  const openMs = typeof text === 'string' ? parseTime(text) : undefined
+  return openMs !== undefined && openMs > nowMs + KALSHI_TIMES.followBeforeOpenMs
+}
+
 export type KalshiCatalogue = ReturnType<typeof createKalshiCatalogue>
 
 export function createKalshiCatalogue(asker: RestAccess) {
@@ -65,7 +73,7 @@ export function createKalshiCatalogue(asker: RestAccess) {
   const nextAskMs = new Map<string, number>()
   const wantedOf = new Map<AssetSymbol, Wanted & { readonly list: readonly KnownContract[] }>()
 
-  /** A list has hundreds of contracts, and nearly all are as they were half a minute ago. */
+  /** Saves reading a row again: a list has hundreds of contracts, nearly all of them unchanged since the last one. */
   function isUnchanged(row: unknown, series: Series, receivedMs: number): boolean {
     const listed = (row ?? {}) as Readonly<Record<string, unknown>>
     const before = known.get(String(listed.ticker))
@@ -93,11 +101,20 @@ export function createKalshiCatalogue(asker: RestAccess) {
     known.set(series.symbol, market.marketId, { market, observation, series, lastPrice, listed, receivedMs })
   }
 
+  /** Whether the row's contract is known, from this list or an earlier one, or is of another series. */
+  function isKnown(row: unknown, series: Series): boolean {
+    const { ticker } = (row ?? {}) as { readonly ticker?: unknown }
+    if (typeof ticker !== 'string') return false
+    return known.get(ticker) !== undefined || !isOfSeries(row, series)
+  }
+
+  /** Returns whether every listed contract that is open or opens soon is known afterwards. */
   async function list(
     series: Series,
     query: Record<string, string | number>,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
+    let isRead = true
     const nextCursor = createCursorTrail('/markets', asker.deadLetters, MAX_PAGES)
     let cursor: string | undefined
     do {
@@ -109,9 +126,13 @@ export function createKalshiCatalogue(asker: RestAccess) {
       const { value, answer } = await requestTyped(asker, question, MarketList, signal)
       expectRows(value.markets, PAGE_ROWS, '/markets', answer, asker.deadLetters)
       expectSeries(value.markets, series, '/markets', answer, asker.deadLetters)
-      for (const row of value.markets) keep(row, series, answer)
+      for (const row of value.markets) {
+        keep(row, series, answer)
+        isRead &&= isKnown(row, series) || (query.status === 'unopened' && opensLater(row, answer.receivedMs))
+      }
       cursor = nextCursor(value.cursor, answer)
     } while (cursor !== undefined)
+    return isRead
   }
 
   function isDue(contract: KnownContract, nowMs: number): boolean {
@@ -121,7 +142,9 @@ export function createKalshiCatalogue(asker: RestAccess) {
     return sinceMs < KALSHI_TIMES.resolveForMs && nowMs >= (nextAskMs.get(market.marketId) ?? 0)
   }
 
-  /** What is long resolved is forgotten, so that the list does not grow. */
+  /**
+   * Forgets contracts long after their result, or when no result is expected any more, so that the list does not grow.
+   */
   function forget(symbol: AssetSymbol, nowMs: number): void {
     for (const { market } of known.of(symbol)) {
       const sinceMs = nowMs - (market.endTime ?? 0)
@@ -133,15 +156,22 @@ export function createKalshiCatalogue(asker: RestAccess) {
   }
 
   return {
-    /** Lists the open and the coming contracts of a symbol. What was answered is known, though the rest may fail. */
-    async refresh(symbol: AssetSymbol, signal: AbortSignal) {
+    /**
+     * Lists the open, paused and coming contracts of a symbol. Contracts that were answered are kept even if a later
+     * request fails. Returns the durations in which the lists have contracts that are not known and cannot be read.
+     */
+    async refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<MarketType[]> {
+      const unread = new Set<MarketType>()
       for (const series of seriesOfSymbol(symbol)) {
-        // In this order: a contract that opens between the two is in both, else it would be in neither.
-        await list(series, { status: 'unopened' }, signal)
-        await list(series, { status: 'open' }, signal)
+        // The order matters: a contract that opens or resumes between two requests is in both lists, otherwise in
+        // neither.
+        for (const status of ['unopened', 'paused', 'open'])
+          if (!(await list(series, { status }, signal)))
+            for (const type of marketTypesOf(series.kind)) unread.add(type)
       }
+      return [...unread]
     },
-    /** Asks about contracts whose result is due. */
+    /** Requests the contracts whose result is due. */
     async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
       forget(symbol, nowMs)
       const due = known.of(symbol).filter((each) => isDue(each, nowMs))
@@ -164,20 +194,20 @@ export function createKalshiCatalogue(asker: RestAccess) {
         }
       }
     },
-    /** Those to follow, the ones that end first; the same list until it changes. */
+    /** The contracts to follow, preferring those that end first; the same array until they change. */
     wanted(symbol: AssetSymbol, nowMs: number): readonly string[] {
       const list = known.of(symbol)
       const before = wantedOf.get(symbol)
       if (before?.list === list && nowMs >= before.fromMs && nowMs < before.toMs) return before.tickers
       const wanted = wantedAt(list, nowMs)
-      // The same list again, where something else of a contract has changed.
+      // Returns the same array if only other properties of the contracts have changed.
       const isSame = before !== undefined && before.tickers.join() === wanted.tickers.join()
       const tickers = isSame ? before.tickers : wanted.tickers
       wantedOf.set(symbol, { ...wanted, tickers, list })
       return tickers
     },
     get: (ticker: string): KnownContract | undefined => known.get(ticker),
-    /** The same list until a contract of the symbol changes. */
+    /** The same array until a contract of the symbol changes. */
     of: (symbol: AssetSymbol): readonly KnownContract[] => known.of(symbol),
   }
 }

@@ -2,10 +2,10 @@
  * Commands sent on one socket and not answered yet.
  *
  *   sent ──reply──▶ done
- *     ╰──error──▶ failed ──after a while, later and later──▶ sent again
+ *     ╰──error──▶ failed ──after a pause that grows──▶ sent again
  *
- * A subscription that stays without any reply is not sent again: if the venue took it after all, every change would
- * come twice. That socket is replaced.
+ * A subscription without any reply is not sent again: if the venue accepted it after all, every change would arrive
+ * twice. The socket is replaced instead.
  */
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
@@ -16,7 +16,7 @@ export interface KalshiCommand<About> {
   readonly action: KalshiAction
   readonly tickers: readonly string[]
   readonly about: About
-  /** How often it was sent before. */
+  /** How often the command was sent before. */
   readonly tries?: number
 }
 
@@ -27,24 +27,30 @@ interface Pending<About> {
 }
 
 export interface Commands<About> {
-  /** The frame of a command that is waited for. */
+  /** Returns the frame of a command and keeps the command until it is answered. */
   send(command: KalshiCommand<About>, frameOf: (id: number) => string, nowMs: number): string
-  /** A number for a command whose reply does not matter. */
+  /** An id for a command whose reply does not matter. */
   nextId(): number
   find(id: number): KalshiCommand<About> | undefined
   answered(id: number): KalshiCommand<About> | undefined
-  /** The venue refused. */
+  /** The venue refused the command. */
   failed(id: number): void
-  /** Takes out what is to be sent again. Books are not: whether they came is known elsewhere. */
-  takeFailed(nowMs: number): KalshiCommand<About>[]
-  /** Whether a subscription has stayed without a reply for too long. */
+  /**
+   * Removes overdue commands and returns those to send again and those given up. Requests for books are in neither
+   * list, because their arrival is tracked elsewhere.
+   */
+  takeFailed(nowMs: number): { again: KalshiCommand<About>[]; givenUp: KalshiCommand<About>[] }
+  /** Whether a subscription has gone without a reply for too long. */
   isHopeless(nowMs: number, patienceMs: number): boolean
-  /** Time in which nothing could be read does not count. */
+  /** Time during which nothing could be read does not count. */
   forgive(ms: number): void
 }
 
 const RETRY = { baseMs: TIMES.askAgainMs, capMs: TIMES.setAsideMs }
-/** The book of an added contract proves that the command arrived; without it the contract is set aside. */
+/**
+ * How often contracts are added. On the book channel, the book proves that the command arrived, and a contract without
+ * one is set aside; for trades there is no such proof.
+ */
 const ADD_TRIES = 3
 
 export function createCommands<About>(): Commands<About> {
@@ -75,6 +81,7 @@ export function createCommands<About>(): Commands<About> {
     },
     takeFailed(nowMs) {
       const again: KalshiCommand<About>[] = []
+      const givenUp: KalshiCommand<About>[] = []
       for (const [id, waiting] of pending) {
         const { command, sentMs } = waiting
         const tries = command.tries ?? 0
@@ -82,8 +89,9 @@ export function createCommands<About>(): Commands<About> {
         if (isUnheard || nowMs - sentMs < backoffCeilingMs(RETRY, tries)) continue
         pending.delete(id)
         if (isAgain(waiting)) again.push({ ...command, tries: tries + 1 })
+        else if (command.action === 'add_markets') givenUp.push(command)
       }
-      return again
+      return { again, givenUp }
     },
     isHopeless: (nowMs, patienceMs) =>
       [...pending.values()].some(

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DOUBTED_FOR_MS } from '../doubted-time.ts'
 import type { TradeObservation } from '../observation.ts'
-import { areTooFew, countVolumes, DOUBTED_FOR_MS } from './counted-volume.ts'
+import { areTooFew, countVolumes } from './counted-volume.ts'
 
 const TICKER = 'KXBTC-26FEB1817-T82750'
 const NOW_MS = 1_000_000
@@ -47,9 +48,37 @@ test('an old volume lacks nothing, and one that its trades never make up is doub
   counts.listed(TICKER, 100, 0)
   assert.equal(counts.isLacking(TICKER, 90, NOW_MS), false)
   assert.equal(counts.isLacking(TICKER, 120, NOW_MS), true)
-  assert.equal(counts.isLacking(TICKER, 120, NOW_MS + DOUBTED_FOR_MS - 1), true)
-  assert.equal(counts.isLacking(TICKER, 120, NOW_MS + DOUBTED_FOR_MS), false)
-  assert.equal(counts.isLacking(TICKER, 121, NOW_MS + DOUBTED_FOR_MS), true, 'the next trade is missed again')
+  const answersMs = NOW_MS + 3 * DOUBTED_FOR_MS
+  for (let afterMs = 0; afterMs < DOUBTED_FOR_MS - 120_000; afterMs += 60_000)
+    assert.equal(
+      counts.isLacking(TICKER, 120, answersMs + afterMs),
+      true,
+      'time without an answer counts little',
+    )
+  const lastMs = answersMs + DOUBTED_FOR_MS - 120_000
+  assert.equal(counts.isLacking(TICKER, 120, lastMs), false)
+  assert.equal(counts.isLacking(TICKER, 121, lastMs), true, 'the next trade is missed again')
+})
+
+test('a volume that was doubted for half an hour is believed while no larger part of it is missing', () => {
+  const counts = countVolumes()
+  counts.listed(TICKER, 0, 0)
+  counts.received(TICKER, [trade('a', '90.00')], 0)
+  let nowMs = NOW_MS
+  for (; counts.isLacking(TICKER, 100, nowMs); nowMs += 60_000);
+  assert.equal(nowMs, NOW_MS + DOUBTED_FOR_MS)
+  counts.received(TICKER, [trade('b', '90.00')], 0)
+  assert.equal(counts.isLacking(TICKER, 200, nowMs), false)
+  assert.equal(counts.isLacking(TICKER, 230, nowMs), true)
+})
+
+test('where nothing at all is listed, a volume that grows is doubted again', () => {
+  const counts = countVolumes()
+  counts.listed(TICKER, 0, 0)
+  let nowMs = NOW_MS
+  for (; counts.isLacking(TICKER, 100, nowMs); nowMs += 60_000);
+  assert.equal(counts.isLacking(TICKER, 100, nowMs), false)
+  assert.equal(counts.isLacking(TICKER, 101, nowMs), true)
 })
 
 test('the whole list of a contract has its whole volume', () => {

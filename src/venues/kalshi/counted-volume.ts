@@ -1,42 +1,47 @@
 /**
- * Whether the trades that were received of a contract make up its volume. An answer for another time, or one that is
- * cut off or old, need not have a row that shows it; the venue's own figure does.
+ * Checks whether the received trades of a contract add up to its volume. The rows of an answer need not show that it
+ * was for another time, truncated or outdated; the venue's own volume figure does.
  *
  *   first list ──▶ counting begins at its volume
- *   trades     ──▶ each is counted once, unless it is surely part of that volume
+ *   trades     ──▶ each is counted once, unless it is certainly part of that volume
  *   list       ──▶ its volume has grown by more than was counted: trades are missing
+ *   half an hour of answers that lack them ──▶ the volume itself is wrong, until more and a larger share is missing
  */
+
+import { DOUBTED_FOR_MS, type DoubtedTime, doubtedAgain } from '../doubted-time.ts'
 import type { TradeObservation } from '../observation.ts'
 
 /** Volumes have two decimals. */
 const TOLERANCE = 0.005
-/** A volume that the trades do not make up for so long is wrong itself; finality must not wait for it for ever. */
-export const DOUBTED_FOR_MS = 30 * 60_000
 
 interface Count {
-  /** The volume before everything that was counted. */
-  beginning: number
-  /** Older trades are part of that volume. */
+  /** The volume at which counting began. */
+  readonly beginning: number
+  /** Trades before this time are part of `beginning`. */
   readonly sinceMs: number
   counted: number
-  /** Times of the trades that a later answer may repeat. */
+  /** By id, the times of counted trades that a later answer may repeat. */
   readonly recent: Map<string, number>
-  lackingSinceMs?: number
+  lacking?: DoubtedTime
+  /** What was missing for half an hour, and the smallest share of the volume that has been missing since. */
+  believed?: { readonly missing: number; readonly part: number }
 }
 
-/** Whether trades that are a contract's whole list are too few for its volume. */
+/** Whether the trades of a contract's whole list add up to less than its volume. */
 export const areTooFew = (trades: readonly TradeObservation[], volume: number): boolean =>
   trades.reduce((sum, { size }) => sum + Number(size), 0) < volume - TOLERANCE
 
 export function countVolumes() {
   const counts = new Map<string, Count>()
   return {
-    /** The volume in a list, with all trades before an instant; the first one of a contract is where its count begins. */
+    /**
+     * A list's volume, which includes all trades before `sinceMs`; counting begins at the first volume of a contract.
+     */
     listed(ticker: string, volume: number, sinceMs: number) {
       if (!counts.has(ticker))
         counts.set(ticker, { beginning: volume, sinceMs, counted: 0, recent: new Map() })
     },
-    /** All trades of a contract from an instant on; no later answer begins before it. */
+    /** All trades of a contract from `fromMs` on; no later answer begins earlier. */
     received(ticker: string, trades: readonly TradeObservation[], fromMs: number) {
       const count = counts.get(ticker)
       if (count === undefined) return
@@ -47,15 +52,24 @@ export function countVolumes() {
         count.recent.set(id, venueTimeMs)
       }
     },
-    /** Whether trades are missing that a volume has. */
+    /** Whether trades are missing that the volume includes. May only be called for an answer that was just received. */
     isLacking(ticker: string, volume: number, nowMs: number): boolean {
       const count = counts.get(ticker)
       if (count === undefined) return false
-      const isLacking = volume - count.beginning > count.counted + TOLERANCE
-      if (isLacking) count.lackingSinceMs ??= nowMs
-      if (isLacking && nowMs < (count.lackingSinceMs ?? nowMs) + DOUBTED_FOR_MS) return true
-      if (isLacking) count.beginning = volume - count.counted
-      delete count.lackingSinceMs
+      const missing = volume - count.beginning - count.counted
+      const part = missing / volume
+      const { believed } = count
+      // If nothing at all is counted, the missing share stays 1 however much is missing, so it proves nothing.
+      const isPartBelieved = part < 1 && part <= (believed?.part ?? 0)
+      const isBelieved = believed !== undefined && (missing <= believed.missing + TOLERANCE || isPartBelieved)
+      if (missing > TOLERANCE && isBelieved)
+        count.believed = { ...believed, part: Math.min(believed.part, part) }
+      else if (missing > TOLERANCE) {
+        count.lacking = doubtedAgain(count.lacking, nowMs)
+        if (count.lacking.doubtedMs < DOUBTED_FOR_MS) return true
+        count.believed = { missing, part }
+      }
+      delete count.lacking
       return false
     },
     forgetUnless(isKnown: (ticker: string) => boolean) {

@@ -39,7 +39,7 @@ const market = (ticker: string, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 
-/** The markets of the venue by ticker; lists are filtered by series as the venue does. */
+/** Answers with the venue's markets, filtered by series or by ticker as the venue does. */
 function answerMarkets(markets: Map<string, object>, asked: Asked) {
   if (asked.url.pathname !== '/trade-api/v2/markets') return undefined
   const query = asked.url.searchParams
@@ -56,7 +56,7 @@ function answerMarkets(markets: Map<string, object>, asked: Asked) {
   }
 }
 
-/** Answers subscriptions as the venue does, with one row of numbers per sid. */
+/** Answers subscriptions as the venue does, with one sequence of numbers per sid. */
 function speakKalshi(script: { snapshot?: (ticker: string) => object } = {}) {
   const seqs = new Map<Visit, { nextSid: number; seq: Map<number, number> }>()
   const snapshotOf =
@@ -327,10 +327,10 @@ test('a key that the venue rejects: a notice, the catalogue and polled books, an
     admit: (request) => isAccepted && isSigned(request),
     onMessage: venue.onMessage,
     answer(asked) {
-      // As the venue does where a signature is there and wrong.
+      // The venue's answer to a wrong signature.
       if ('kalshi-access-key' in asked.headers && !isAccepted) return { status: 401, body: { error: 'key' } }
       if (asked.url.pathname.endsWith(`/markets/${TICKER}/orderbook`)) {
-        // This venue wants the signature here, so without a good key there is no book.
+        // The venue requires the signature here, so there is no book without a valid key.
         if (!('kalshi-access-key' in asked.headers) && isAccepted) return { status: 401, body: {} }
         return { orderbook_fp: { yes_dollars: [['0.3000', '1.00']], no_dollars: null } }
       }
@@ -369,7 +369,7 @@ test('a key that the venue rejects: a notice, the catalogue and polled books, an
   assert.equal(received.last('open_interest', TICKER)?.openInterest, '4.00')
   assert.equal(server.visits.length, 0)
 
-  // Traded between the last list and the socket: the list after it finds it.
+  // A trade between the last list and the socket is found by the next list.
   isAccepted = true
   made.push({ id: 't2', time: clock.now() })
   volume += 1
@@ -520,4 +520,86 @@ test('history: a contract that settled after the cutoff is found in the live tie
     trades.flatMap((page) => page.observations.map(({ key }) => key)),
     ['t'],
   )
+})
+
+test('history: a list of contracts that all close at other times answers another question, and is not used', async (t) => {
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname.endsWith('/historical/cutoff')) {
+        const time = new Date(START - 30 * 86_400_000).toISOString()
+        return { market_settled_ts: time, trades_created_ts: time }
+      }
+      const isQuarter = url.searchParams.get('series_ticker') === 'KXBTC15M'
+      return url.pathname.endsWith('/markets')
+        ? { markets: isQuarter ? [market(TICKER)] : [], cursor: '' }
+        : undefined
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 1), hosts: { rest: server.http, stream: server.ws } })
+  const { signal } = new AbortController()
+  const closesMs = Date.parse(market(TICKER).close_time)
+  const listed = (fromMs: number) =>
+    pagesOf(
+      venue.history(
+        { topic: 'markets', symbol: 'BTC', range: { fromMs, toMs: fromMs + 600_000 } },
+        { signal },
+      ),
+    )
+  const [page] = await listed(closesMs - 1_000)
+  assert.equal(page?.observations.length, 1)
+  await assert.rejects(listed(closesMs - 86_400_000), /no contract that closes/)
+})
+
+test('history: the historical tier lists contracts of any time, and those of the requested time are taken', async (t) => {
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname.endsWith('/historical/cutoff')) {
+        const time = new Date(START + 3_600_000).toISOString()
+        return { market_settled_ts: time, trades_created_ts: time }
+      }
+      if (!url.pathname.endsWith('/markets')) return undefined
+      const isListed =
+        url.pathname.includes('/historical/') && url.searchParams.get('series_ticker') === 'KXBTC15M'
+      const old = market('KXBTC15M-26MAR010100-00', {
+        open_time: '2026-03-01T05:45:00Z',
+        close_time: '2026-03-01T06:00:00Z',
+      })
+      if (!isListed) return { markets: [], cursor: '' }
+      return url.searchParams.has('cursor')
+        ? { markets: [market(TICKER)], cursor: '' }
+        : { markets: [old], cursor: 'more' }
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 1), hosts: { rest: server.http, stream: server.ws } })
+  const closesMs = Date.parse(market(TICKER).close_time)
+  const range = { fromMs: closesMs - 600_000, toMs: closesMs + 600_000 }
+  const { signal } = new AbortController()
+  const pages = await pagesOf(venue.history({ topic: 'markets', symbol: 'BTC', range }, { signal }))
+  assert.deepEqual(
+    pages.map(({ observations, covered }) => [observations.map(({ instrument }) => instrument), covered]),
+    [[[TICKER], range]],
+  )
+})
+
+test('history: candles that name another contract are not used', async (t) => {
+  const other = TICKER.replace(/.$/, '9')
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname.endsWith('/historical/cutoff')) {
+        const time = new Date(START - 30 * 86_400_000).toISOString()
+        return { market_settled_ts: time, trades_created_ts: time }
+      }
+      if (!url.pathname.endsWith('/candlesticks')) return undefined
+      const end = Number(url.searchParams.get('start_ts'))
+      return { ticker: other, candlesticks: [{ end_period_ts: end, volume_fp: '3.00' }] }
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 1), hosts: { rest: server.http, stream: server.ws } })
+  const range = { fromMs: START - 3_600_000, toMs: START - 600_000 }
+  const request = { topic: 'contract_candles', symbol: 'BTC', market: TICKER, interval: '1m', range } as const
+  const { signal } = new AbortController()
+  await assert.rejects(pagesOf(venue.history(request, { signal })), /asked for/)
 })

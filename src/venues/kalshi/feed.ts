@@ -1,10 +1,10 @@
 /**
  * One symbol's socket: the contracts that are followed and their books. Everything that belongs to a socket (sids,
- * sequence numbers, awaited books) starts from scratch with it; books become stale when it is lost. The frames are
- * read in read-frames.ts.
+ * sequence numbers, awaited books) starts from scratch with a new one; books become stale when it is lost. The frames
+ * are read in read-frames.ts.
  *
- *   lost or subscribed ──▶ awaited ──book comes──▶ live
- *                           ╰── requested again, then set aside for a minute; none comes at all: the socket is cut
+ *   lost or subscribed ──▶ awaited ──book arrives──▶ live
+ *                           ╰── requested again, then set aside for a minute; if none arrives at all, the socket is cut
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { FrameProtocol } from '../live/frame.ts'
@@ -21,7 +21,7 @@ export type ContractFeed = ReturnType<typeof createContractFeed>
 interface ContractFeedStats {
   readonly gaps: number
   readonly lostBooks: number
-  /** Books whose top lastingly differed from the one in the venue's figures. */
+  /** Books whose top differed for too long from the one in the venue's figures. */
   readonly contradictions: number
 }
 
@@ -40,6 +40,7 @@ export function createContractFeed(
     sequence: createBookSequence(),
     lateness: createLateness(),
     trades: new Map(),
+    provenOfSid: new Map(),
   })
   const feed: FeedState = {
     symbol,
@@ -56,7 +57,7 @@ export function createContractFeed(
   let isConnected = false
   const right = () => ({ provenMs: feed.provenMs })
 
-  /** The subscribed set follows the wanted one; a new contract comes with its book. */
+  /** Makes the subscribed set equal to the wanted one; a new contract's book arrives with its subscription. */
   function subscribe(nowMs: number): string[] {
     const wanted = books.wanted(nowMs)
     books.expect(wanted, nowMs)
@@ -72,20 +73,23 @@ export function createContractFeed(
         readFrame(feed, text, receivedMs, isTime)
       return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
     },
-    /** Read at the opening of a socket. */
+    /** Read when a socket opens. */
     greeting(nowMs: number): string[] {
       Object.assign(feed, freshSocket())
       books.clearWaits()
       isConnected = true
       return subscribe(nowMs)
     },
-    /** Changes what is followed; what was lost by it. */
+    /** Changes the followed contracts; returns the books that are lost by it. */
     follow(tickers: readonly string[], nowMs: number): DataObservation[] {
       const lost = books.follow(tickers, nowMs, right())
       if (isConnected) sendAll(feed, subscribe(nowMs))
       return lost
     },
-    /** Requests again what has not arrived, and gives up after a while. Called about once a second while it is read. */
+    /**
+     * Requests again what has not arrived, and gives up after a while. Called about once a second while the socket is
+     * read.
+     */
     tend(nowMs: number): DataObservation[] {
       if (!isConnected) return []
       sendAll(feed, feed.subscriptions.retry(nowMs))
@@ -100,12 +104,12 @@ export function createContractFeed(
       books.askDue(nowMs)
       return lost
     },
-    /** Time in which nothing was read does not count as waiting. */
+    /** Time during which nothing was read does not count as waiting. */
     forgive(ms: number) {
       books.forgive(ms)
       feed.subscriptions.forgive(ms)
     },
-    /** The socket is gone. */
+    /** The socket has ended; all of its books are lost. */
     disconnect(nowMs: number): DataObservation[] {
       isConnected = false
       books.clearWaits()
@@ -114,7 +118,7 @@ export function createContractFeed(
     get followed(): ReadonlySet<string> {
       return books.followed
     },
-    /** Whether the present socket was asked for anything. */
+    /** Whether anything was requested on the current socket. */
     get isSubscribed() {
       return feed.subscriptions.isAny
     },

@@ -1,11 +1,11 @@
 /**
  * The tasks of a Kalshi session beside its sockets: list contracts, let the feeds follow them, request results, repair
- * trades. Without a socket, because there are no credentials or the venue rejects them, the books are polled too.
+ * trades. Without a socket, because credentials are missing or rejected, the order books are polled as well.
  *
  *   streamed ──401 on dialling──▶ polled ──a socket opens──▶ streamed
  *
  *   every second:        list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
- *   every second:        books that do not come are requested again
+ *   every second:        books that have not arrived are requested again
  *   every four minutes:  a round over the trades of all contracts that were traded
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -14,6 +14,7 @@ import { afterReading } from '../../kit/reading-time.ts'
 import type { Channel } from '../channel.ts'
 import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
 import { createMarketChanges } from '../prediction/market-changes.ts'
+import { createUnreadMarkets } from '../prediction/unread-markets.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { ContractFeed } from './feed.ts'
@@ -25,7 +26,7 @@ import { TradeSweeps } from './sweep-trades.ts'
 
 const STEP_MS = 1_000
 const UNAUTHORIZED = 401
-/** Without a socket these are observed from answer to answer; books have a state of their own. */
+/** Without a socket these topics are observed from answer to answer; order books track their own state. */
 const POLLED_TOPICS = ['trades', 'market_ticker', 'open_interest'] as const
 
 export interface FollowContractsOptions {
@@ -38,7 +39,7 @@ export interface FollowContractsOptions {
   readonly channels: readonly Channel[]
   /** Channels that a socket feeds while there is one. */
   readonly streamed: readonly Channel[]
-  /** Whether there is no key to open a socket with: everything is polled. */
+  /** Whether there is no key to open a socket with, so that everything is polled. */
   readonly isKeyless: boolean
   /** Symbols whose socket the venue refuses because of the key. */
   readonly rejected: Set<AssetSymbol>
@@ -56,6 +57,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     clock,
     random: options.random,
     isPolling,
+    emitMarkets,
     tradesOf: (symbol) =>
       [...options.channels, ...options.streamed].find(
         (each) => each.topic === 'trades' && each.symbol === symbol,
@@ -68,6 +70,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
     isSwept: (ticker) => sweeps.isSwept(ticker),
     sweep: (session, symbol, ticker, fromMs) => sweeps.sweep(session, symbol, ticker, fromMs),
   })
+  const unreadMarkets = createUnreadMarkets()
   let io: SessionIo | undefined
 
   const pause = (signal: AbortSignal) => clock.sleep(STEP_MS, signal).catch(() => {})
@@ -90,7 +93,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
             throw error
           })
         }
-        // A market is emitted before its books: the recorder knows it by then.
+        // A market is emitted before its books, so that the recorder already knows it.
         emitMarkets(session, symbol)
         for (const lost of feed.follow(catalogue.wanted(symbol, nowMs), nowMs))
           session.emit(`book:${symbol}`, lost)
@@ -99,7 +102,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
         await sweeps.sweepPending(session, symbol)
         await sweeps.sweepClosed(session, symbol, nowMs)
       } catch {
-        // The venue did not answer. The channel falls silent, which the session reports; the next step tries again.
+        // The venue did not answer. The session reports the channel's silence; the next step tries again.
         emitMarkets(session, symbol)
       }
       await pause(session.signal)
@@ -108,12 +111,14 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
 
   async function list(session: SessionIo, symbol: AssetSymbol): Promise<void> {
     const requestedMs = clock.now()
-    await catalogue.refresh(symbol, session.signal)
+    const unread = await catalogue.refresh(symbol, session.signal)
     emitMarkets(session, symbol)
+    for (const each of unreadMarkets(aboutOf(symbol, '', clock.now()), unread))
+      session.emit(`markets:${symbol}`, each)
     session.answered(`markets:${symbol}`)
     rounds.listed(symbol, requestedMs)
     for (const contract of catalogue.of(symbol)) {
-      // One that the answer left out has the figures of an earlier one.
+      // A contract that is missing in the answer still has the figures of an earlier one.
       if (contract.receivedMs < requestedMs || contract.market.status !== 'open') continue
       if (isPolling(symbol)) emitTicker(session, contract)
       emitOpenInterest(session, contract)
@@ -132,7 +137,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       await pause(session.signal)
       await afterReading()
       const nowMs = clock.now()
-      // Of a late timer only its planned length counts: meanwhile nothing could be read.
+      // A late timer counts with its planned length only, because nothing could be read in the meantime.
       feed.forgive(Math.max(0, nowMs - lastMs - STEP_MS))
       const isSlow = rest.client.stats().waitingMs > TIMES.slowAnswerMs
       slowMs = isSlow ? slowMs + STEP_MS : 0
@@ -194,7 +199,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
   }
 }
 
-/** Without a socket the figures of a contract come from the list. */
+/** Without a socket, the figures of a contract come from the list. */
 function emitTicker(session: SessionIo, { market, lastPrice, series, receivedMs }: KnownContract): void {
   const figures = {
     price_dollars: lastPrice,
@@ -205,7 +210,7 @@ function emitTicker(session: SessionIo, { market, lastPrice, series, receivedMs 
   session.emit(`market_ticker:${series.symbol}`, mapTicker(figures, receivedMs, about))
 }
 
-/** Also beside a socket: a contract may be missing on it, and its frames have no numbers that would show a loss. */
+/** Emitted with a socket as well: a contract may be missing on it, and ticker frames have no numbers to show a loss. */
 function emitOpenInterest(session: SessionIo, { market, series, receivedMs }: KnownContract): void {
   if (market.openInterest == null) return
   const about = aboutOf(series.symbol, market.marketId, receivedMs)

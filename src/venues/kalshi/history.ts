@@ -1,12 +1,13 @@
-/** Kalshi's REST side: books, trades and candles of a contract, and the two tiers of its history. */
+/** Kalshi's REST side: order books, trades and candles of a contract, and the two tiers of its history. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
+import type { DeadLetters } from '../dead-letter.ts'
 import type { ContractCandleObservation, TradeObservation } from '../observation.ts'
 import { createCursorTrail } from '../rest/cursor-trail.ts'
 import { expectFit, expectRows, misfit } from '../rest/expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../rest/history-range.ts'
-import { VenueError } from '../rest/rest-client.ts'
+import { type RestResponse, VenueError } from '../rest/rest-client.ts'
 import { type RestAccess, readEveryRow, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { QUESTION_TOKENS } from './describe.ts'
@@ -27,21 +28,22 @@ import {
 } from './wire.ts'
 
 const PAGE_ROWS = 1_000
-const TRADES_WINDOW_MS = 3_600_000
+/** One request is enough for a contract with few trades; further pages follow a cursor. */
+const TRADES_WINDOW_MS = 24 * 3_600_000
 const MARKETS_WINDOW_MS = 24 * 3_600_000
 const CANDLES_PER_PAGE = 5_000
 /** A candle or a trade may be published late. */
 const SETTLE_MS = 60_000
-/** A book that is requested with a depth is cut off silently. */
+/** Requests all levels; with any other depth the venue truncates the book silently. */
 const ALL_LEVELS = 0
 const CUTOFF_HOLDS_MS = 10 * 60_000
-/** Before the venue began, and after our clock by more than it can be wrong. */
+/** Limits of a plausible cutoff: before the venue existed, and further ahead of our clock than it can be wrong. */
 const FIRST_CONTRACT_MS = Date.UTC(2021, 0, 1)
 const MAX_AHEAD_MS = 24 * 3_600_000
 
 export interface KalshiRest extends RestAccess {
   now(): number
-  /** Where the live tier begins. */
+  /** The times at which the live tier begins. */
   cutoff(signal: AbortSignal): Promise<Cutoffs>
 }
 
@@ -67,7 +69,7 @@ export async function askRestBook(
   return { book: value.orderbook_fp, receivedMs: answer.receivedMs }
 }
 
-/** Asked for once in a while: it moves by a day at a time. */
+/** Caches the cutoff, which moves by a day at a time. */
 export function rememberCutoff(rest: RestAccess & { now(): number }): KalshiRest['cutoff'] {
   let known: { value: Cutoffs; untilMs: number } | undefined
   return async (signal) => {
@@ -78,13 +80,13 @@ export function rememberCutoff(rest: RestAccess & { now(): number }): KalshiRest
   }
 }
 
-/** Where the live tier begins, for trades and for settled contracts. */
+/** The times at which the live tier begins, for trades and for settled contracts. */
 async function askCutoff(rest: RestAccess, signal: AbortSignal): Promise<Cutoffs> {
   const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
   const { value, answer } = await requestTyped(rest, question, Cutoff, signal)
   const ms = (cutoff: string | number) => {
     const timeMs = typeof cutoff === 'number' ? cutoff * 1_000 : (parseTime(cutoff) ?? Number.NaN)
-    // With a wrong one everything is looked for where it is not.
+    // With a wrong cutoff, everything would be requested from the wrong tier.
     if (!(timeMs >= FIRST_CONTRACT_MS && timeMs <= answer.receivedMs + MAX_AHEAD_MS))
       throw misfit(`a cutoff of ${cutoff}`, question.path, answer, rest.deadLetters)
     return timeMs
@@ -119,7 +121,7 @@ export async function askTrades(
     const { value, answer } = await requestTyped(rest, question, TradeList, signal)
     const { receivedMs } = answer
     const rows = readEveryRow(rest, value.trades, RestTrade, { origin, receivedMs })
-    // Both ends are asked for in whole seconds, and included.
+    // Both ends are requested in whole seconds and are inclusive.
     const { min_ts: fromS, max_ts: toS } = question.query
     const fit = {
       origin,
@@ -163,7 +165,7 @@ export async function* walkHistory(
   else yield* walkCandles(rest, contract, request.interval ?? '1m', request.range, signal)
 }
 
-/** By the contracts' close, day by day. */
+/** Lists contracts by their close, day by day. */
 async function* walkMarkets(
   rest: KalshiRest,
   request: HistoryRequest,
@@ -181,7 +183,7 @@ async function* walkMarkets(
         do {
           const query = {
             series_ticker: series.ticker,
-            // The venue lists what closes after this instant.
+            // The venue lists contracts that close after this time, exclusively.
             min_close_ts: Math.floor(range.fromMs / 1_000) - 1,
             max_close_ts: Math.ceil(range.toMs / 1_000),
             limit: PAGE_ROWS,
@@ -194,6 +196,8 @@ async function* walkMarkets(
           expectSeries(value.markets, series, question.path, answer, rest.deadLetters)
           const rows = readRows(rest, value.markets, ListedContract, about)
           if (rows.length < value.markets.length) isRead = false
+          // The historical tier lists a series from its beginning, whatever close times are requested.
+          if (tier === 'live') expectCloses(rows, query, question.path, answer, rest.deadLetters)
           for (const row of rows) {
             if (!isOfSeries(row, series)) continue
             const market = mapMarket(row, series)
@@ -209,9 +213,25 @@ async function* walkMarkets(
         } while (cursor !== undefined)
       }
     }
-    // A contract that cannot be read may have been traded like any other.
+    // A contract that cannot be read may have been traded like any other, so the range is not covered.
     yield { observations: [...byTicker.values()], covered: isRead ? range : null, missing: [] }
   }
+}
+
+/** A list in which no contract closes within the requested times answers another request. */
+function expectCloses(
+  rows: readonly { readonly close_time: string }[],
+  { min_close_ts: minS, max_close_ts: maxS }: { min_close_ts: number; max_close_ts: number },
+  origin: string,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
+  deadLetters: DeadLetters,
+): void {
+  const isWithin = ({ close_time: text }: { readonly close_time: string }) => {
+    const closeMs = parseTime(text) ?? Number.NaN
+    return closeMs >= minS * 1_000 && closeMs <= maxS * 1_000
+  }
+  if (rows.length > 0 && !rows.some(isWithin))
+    throw misfit(`no contract that closes from ${minS} to ${maxS}`, origin, answer, deadLetters)
 }
 
 async function* walkTrades(
@@ -229,7 +249,7 @@ async function* walkTrades(
   ] as const) {
     for (const window of part === null ? [] : windows(part, TRADES_WINDOW_MS)) {
       const asked = await askTrades(rest, contract, window, tier, signal)
-      // Of a contract that settled after the cutoff the historical tier has nothing, and does not report that.
+      // For a contract that settled after the cutoff, the historical tier returns an empty list instead of an error.
       const isElsewhere = tier === 'historical' && asked.length === 0
       const observations = isElsewhere ? await askTrades(rest, contract, window, 'live', signal) : asked
       yield { observations, covered: window, missing: [] }
@@ -267,8 +287,8 @@ async function* walkCandles(
 }
 
 /**
- * A contract is in the tier of its settlement: one that settled before the cutoff has left the live tier, one that
- * settled after it is there with all of its past. The other tier refuses it.
+ * A contract is in one tier only: before the cutoff passes its settlement, the live tier has it with all of its past;
+ * afterwards the historical tier has it. The other tier refuses it.
  */
 async function fromEither<T>(
   [first, second]: readonly [Tier, Tier],
@@ -305,6 +325,8 @@ async function askCandles(
   }
   const question = { path, query, weight: QUESTION_TOKENS }
   const { value, answer } = await requestTyped(rest, question, CandleList, signal)
+  if (value.ticker != null && value.ticker !== contract.ticker)
+    throw misfit(`of ${value.ticker}, asked for ${contract.ticker}`, path, answer, rest.deadLetters)
   const { receivedMs } = answer
   const type = tier === 'live' ? LiveCandle : HistoricalCandle
   const candles = readEveryRow(rest, value.candlesticks, type, { origin: path, receivedMs }).map((row) => {

@@ -1,7 +1,7 @@
 /**
- * The reading of a Kalshi socket's frames, one function per kind. A frame changes the feed's state and becomes
- * observations; a book frame that cannot be read, or that is missing, costs the books that it may have changed, and a
- * trade frame that is missing the time since the one before it.
+ * Reads the frames of a Kalshi socket, one function per kind. A frame changes the feed's state and becomes
+ * observations. An unreadable or missing book frame loses the books that it may have changed; a missing trade frame
+ * loses the time since the trade before it.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import {
@@ -38,21 +38,24 @@ import {
 export interface ContractFeedActions {
   send(frame: string): void
   cut(reason: string): void
-  /** Trades of a range may be missing. */
+  /** Trades within this range may be missing. */
   lostTrades(range: HistoryRange): void
 }
 
-/** Trades of several contracts are in the order of their times but for this. */
+/** Trades of different contracts are out of order by at most this much. */
 const TRADES_APART_MS = 5_000
 /**
- * Streams hardly lose anything: a socket whose numbers of trades skip more often than this is bad. If those of the next one
- * do so too, they count something else: then losses are found by the rounds over all contracts alone.
+ * A stream rarely loses anything, so a socket whose trade numbers skip this often is bad. If those of the next socket
+ * do the same, they count something other than trades; losses are then found only by the rounds over all contracts.
  */
 const MAX_TRADE_GAPS = 3
 const TRADE_GAPS_WITHIN_MS = 10 * 60_000
-/** How soon after such a drop another socket has to skip as often for its numbers to be doubted. */
+/** The numbers are doubted if another socket skips as often within this time after such a drop. */
 const NEXT_SOCKET_MS = 2 * TRADE_GAPS_WITHIN_MS
-/** Where they were doubted, those of other sids and later sockets need not cost a socket again to be so. */
+/**
+ * For this long after numbers were doubted, those of other sids and later sockets are doubted without dropping a
+ * socket.
+ */
 const DOUBTED_FOR_MS = 24 * 3_600_000
 
 export interface FeedState {
@@ -60,7 +63,7 @@ export interface FeedState {
   readonly actions: ContractFeedActions
   readonly books: ContractBooks
   readonly counts: { gaps: number; contradictions: number; crossed: number }
-  /** Of the present socket. */
+  /** State of the current socket. */
   subscriptions: ContractSubscriptions
   sequence: BookSequence
   lateness: Lateness
@@ -69,26 +72,31 @@ export interface FeedState {
   lastGapMs: number
   /** When a socket was last dropped because too many trades were missing. */
   tradesCutMs: number
-  /** When the numbers of trades were last found to count something else. */
+  /** When trade numbers were last found to count something else. */
   tradesDoubtedMs: number
-  /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
+  /**
+   * Sockets given up since a book last arrived. They increase the patience, because asking a slow venue again makes it
+   * slower.
+   */
   cutsInVain: number
   /**
-   * The time of the last change of any book. No numbered frame is missing, so a book that has not changed for long is
-   * right until then. Replies and requested books prove nothing: they come even while changes do not.
+   * Time of the last change of any book. No numbered frame is missing, so a book without recent changes is right until
+   * then. Replies and requested books prove nothing, because they arrive even while changes do not.
    */
   provenMs: number
+  /** The same by sid, because changes of other sids prove nothing where a number is missing. */
+  provenOfSid: Map<number, number>
 }
 
 interface NumberedTrades {
   isNumbered: boolean
-  /** The time of the newest one: all before it were received. */
+  /** Time of the newest trade; all trades before it were received. */
   toMs: number
-  /** When numbers were last found missing. */
+  /** Times at which numbers were found missing. */
   gapsMs: readonly number[]
-  /** Whether the socket was dropped because they were missing too often; it may still send some frames. */
+  /** Whether the socket was dropped because numbers were missing too often; it may still deliver some frames. */
   isCut: boolean
-  /** Whether they were missing too often, as on the socket before; for as long as the socket lasts. */
+  /** Whether numbers were missing too often, as on the socket before; set for the rest of the socket's life. */
   isDoubted: boolean
 }
 
@@ -112,8 +120,8 @@ const bookItems = (feed: FeedState, lost: readonly DataObservation[]) =>
   lost.map((each) => item(feed, 'book', each))
 
 /**
- * What a frame's number shows. Those of replies count the frames of their sid too: where these have no numbers of their
- * own (figures never have), what replies skip is not missing.
+ * What a frame's number shows. Replies are numbered together with the frames of their sid. Where these frames carry no
+ * numbers (ticker frames never do), numbers that replies skip are not missing.
  */
 function continuityOf(feed: FeedState, type: string, sid: number, seq: number): Continuity {
   const continuity = feed.sequence(sid, seq)
@@ -125,7 +133,7 @@ function continuityOf(feed: FeedState, type: string, sid: number, seq: number): 
   return channel !== 'ticker' && isCounted ? continuity : 'next'
 }
 
-/** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
+/** Every book of the sid is suspect: all are requested again, and a second gap soon after drops the socket. */
 function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | undefined): FrameItem[] {
   const trades = feed.trades.get(sid)
   if (trades?.isNumbered === true) {
@@ -139,7 +147,7 @@ function onGap(feed: FeedState, sid: number, nowMs: number, timeMs: number | und
   }
   const tickers = feed.subscriptions.tickersOf(sid)
   if (tickers.length === 0) return []
-  const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenMs })
+  const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenOfSid.get(sid) ?? 0 })
   if (afterGap(feed.lastGapMs, nowMs) === 'drop socket') feed.actions.cut('two sequence gaps within a minute')
   else feed.books.ask(tickers, nowMs)
   feed.lastGapMs = nowMs
@@ -175,10 +183,10 @@ export function readFrame(
   const isTrade = frame.type === 'trade'
   if (isNumbered && isTrade) tradesOf(feed, sid, receivedMs).isNumbered = true
   const continuity = isNumbered ? continuityOf(feed, frame.type, sid, seq) : 'next'
-  // A trade that was overtaken is one all the same, and known by its id where it was seen before.
+  // A trade that was overtaken is still a trade; a repeat is recognised by its id.
   if (continuity === 'old' && !isTrade) return ignored('seen before')
   if (continuity === 'implausible') {
-    // Whatever follows it would count as seen before: only another socket, with numbers from 1 on, can be read.
+    // All following frames would count as seen before, so only a new socket, which starts at 1, can be read.
     feed.actions.cut('a sequence number that cannot be right')
     return refused('implausible')
   }
@@ -188,12 +196,16 @@ export function readFrame(
     const trades = tradesOf(feed, sid, receivedMs)
     trades.toMs = Math.max(trades.toMs, Math.min(timeMs ?? 0, receivedMs))
   }
-  // A change that says it is a day late would take a day of its book back.
+  // A change dated a day back would rewrite a day of its book.
   const isChange = frame.type === 'orderbook_delta'
   const isWrongTime = timeMs !== undefined && isTime?.(timeMs, receivedMs, isChange) === false
   const read = isWrongTime ? refused('implausible') : readKind(feed, frame, receivedMs)
   const outcome = onUnreadable(feed, frame, read, receivedMs)
-  if (isNumbered && isChange && !isWrongTime) feed.provenMs = Math.max(feed.provenMs, timeMs ?? receivedMs)
+  if (isNumbered && isChange && !isWrongTime) {
+    const provenMs = timeMs ?? receivedMs
+    feed.provenMs = Math.max(feed.provenMs, provenMs)
+    feed.provenOfSid.set(sid, Math.max(feed.provenOfSid.get(sid) ?? 0, provenMs))
+  }
   return withLost(lost, outcome)
 }
 
@@ -209,7 +221,7 @@ function tradesOf(feed: FeedState, sid: number, receivedMs: number) {
   return trades
 }
 
-/** What a book frame that cannot be read has changed is not known, though its number is not missing. */
+/** It is not known what an unreadable book frame changed, although its number is not missing. */
 function onUnreadable(
   feed: FeedState,
   frame: object,
@@ -226,7 +238,8 @@ function onUnreadable(
       : ofSid.length > 0
         ? ofSid
         : [...feed.books.followed]
-  const lost = feed.books.lose(suspects, 'damaged', receivedMs, { provenMs: feed.provenMs })
+  const provenMs = typeof sid === 'number' ? (feed.provenOfSid.get(sid) ?? 0) : feed.provenMs
+  const lost = feed.books.lose(suspects, 'damaged', receivedMs, { provenMs })
   feed.books.ask(suspects, receivedMs)
   return withLost(bookItems(feed, lost), outcome)
 }
@@ -259,7 +272,7 @@ function readKind(feed: FeedState, frame: Frame, receivedMs: number): FrameOutco
 function readSnapshot(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
   if (!SnapshotFrame.is(frame)) return refused('wrong_shape')
   const { market_ticker: ticker, yes_dollars_fp: yes, no_dollars_fp: no } = frame.msg
-  // Of a contract that was just set aside no changes will follow.
+  // No changes will follow for a contract that was just set aside.
   if (!feed.books.isWanted(ticker, receivedMs)) return ignored('contract not followed')
   const about = aboutOf(feed.symbol, ticker, receivedMs)
   const observation = feed.books.of(ticker).replace({ yes, no }, 'stream', receivedMs, about)
@@ -331,7 +344,7 @@ function readError(feed: FeedState, { id = -1, msg }: Frame, receivedMs: number)
       feed.subscriptions.repeated(id)
       return ignored('already subscribed')
     case ERROR.unknownMarket: {
-      // One unknown contract refuses the whole list: the others are subscribed again without it.
+      // The venue refuses the whole list because of one unknown contract; the others are subscribed again without it.
       const { ticker, frames } = feed.subscriptions.unknown(id, msg.market_ticker, receivedMs)
       const lost =
         ticker === undefined ? [] : feed.books.setAside([ticker], receivedMs, { provenMs: feed.provenMs })

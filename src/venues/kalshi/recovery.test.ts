@@ -23,7 +23,7 @@ interface Command {
   }
 }
 
-/** A feed on an open socket, with its own clock; `receive` is a frame from the venue. */
+/** A feed on an open socket, with its own clock; `receive` delivers a frame from the venue. */
 function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
   const sent: Command[] = []
   const cuts: string[] = []
@@ -60,7 +60,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
     numbered(1, { type: 'orderbook_snapshot', msg: { market_ticker: ticker, ...levels } })
   return {
     feed,
-    /** A new socket, whose numbers begin at 1. */
+    /** Opens a new socket, whose numbers begin at 1. */
     reconnect(): void {
       emitted.push(...feed.disconnect(nowMs))
       seqs.clear()
@@ -99,7 +99,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
         sid: 2,
         msg: { market_ticker: A, yes_bid_dollars: bid, yes_ask_dollars: ask },
       }),
-    /** Answers everything that was asked and not answered yet, refusing what `error` names. */
+    /** Answers every command that is not answered yet, with an error where `error` returns one. */
     answer(error: (command: Command) => object | undefined = () => undefined): void {
       for (const command of sent.splice(0)) {
         const { id, cmd, params } = command
@@ -119,7 +119,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
         }
       }
     },
-    /** Lets time pass in seconds, as the session does. */
+    /** Lets time pass second by second, as the session does. */
     pass(seconds: number): void {
       for (let second = 0; second < seconds; second++) {
         nowMs += 1_000
@@ -316,7 +316,7 @@ test('a number that trades skip is a trade that is missing since the one before;
   const expected = { fromMs: 5_000, toMs: 30_001 }
   assert.deepEqual(lostTrades, [expected], 'and some seconds before it, since contracts overtake each other')
   receive({ ...trade('two'), sid: 3, seq: 2 })
-  // A venue that does not number them, and replies that count what has no numbers.
+  // A venue that does not number its trades, and replies that count frames without numbers.
   receive({ ...trade('four'), sid: 3 })
   numbered(2, { type: 'ok', id: 900 }, 200_000)
   assert.deepEqual(
@@ -493,4 +493,41 @@ test('a clock that differs from that of the venue is no delay', () => {
     pass(1)
   }
   assert.deepEqual(lost(), [])
+})
+
+test('where a number of one sid is missing, changes of another prove nothing', () => {
+  const others = Array.from({ length: 199 }, (_, n) => `KXBTC-26APR1817-B${80_000 + n}`)
+  const { receive, sent, snapshot, numbered, delta, pass, emitted, now } = openFeed([A, ...others, B])
+  const ofBooks = sent.filter(({ params }) => params.channels?.[0] === 'orderbook_delta')
+  assert.deepEqual(
+    ofBooks.map(({ params }) => params.market_tickers.length),
+    [200, 1],
+  )
+  for (const [place, { id }] of ofBooks.entries())
+    receive({ type: 'subscribed', id, msg: { channel: 'orderbook_delta', sid: 1 + 10 * place } })
+  for (const ticker of [A, ...others]) snapshot(ticker)
+  const levels = { yes_dollars_fp: [['0.4000', '10.00']], no_dollars_fp: [['0.5500', '7.00']] }
+  numbered(11, { type: 'orderbook_snapshot', msg: { market_ticker: B, ...levels } })
+  delta({})
+  const provenMs = now()
+  pass(8)
+  const change = { market_ticker: B, side: 'yes', price_dollars: '0.3000', delta_fp: '1.00', ts_ms: now() }
+  numbered(11, { type: 'orderbook_delta', msg: change })
+  delta({}, 1)
+  const lost = emitted.flatMap((each) => (each.kind === 'book_lost' ? [each] : []))
+  assert.equal(lost.length, 200)
+  assert.ok(lost.every(({ reason, sinceMs }) => reason === 'sequence_gap' && sinceMs === provenMs))
+})
+
+test('a contract whose trades cannot be added to the subscription costs the socket, not its trades', () => {
+  const { feed, answer, pass, cuts, now } = openFeed([A])
+  answer()
+  feed.follow([A, B], now())
+  const refuse = ({ params }: Command) =>
+    params.action === 'add_markets' && params.sids?.[0] === 3 ? { code: 27, msg: 'overloaded' } : undefined
+  for (let second = 0; second < 120 && cuts.length === 0; second++) {
+    answer(refuse)
+    pass(1)
+  }
+  assert.deepEqual(cuts, ['a subscription stays unanswered'])
 })

@@ -1,4 +1,4 @@
-/** The recorded series of contracts. Others exist (weekly, monthly extremes) and are left out on purpose. */
+/** The recorded series of contracts. Others (weekly, monthly extremes) are left out on purpose. */
 import type { MarketType } from '../../core/rows/market.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { DeadLetters } from '../dead-letter.ts'
@@ -32,19 +32,19 @@ export function seriesOfSymbol(symbol: AssetSymbol): readonly Series[] {
   return SERIES.filter((series) => series.symbol === symbol)
 }
 
-/** By the longest series that the ticker begins with; undefined for a contract of another series. */
+/** The series that the ticker names before its first dash; undefined for a contract of another series. */
 export function seriesOfTicker(ticker: string): Series | undefined {
   const head = ticker.split('-')[0]
   return SERIES.find((series) => series.ticker === head)
 }
 
-/** Whether a row of a list is of the series that was listed. */
+/** Whether a listed row belongs to the series. */
 export function isOfSeries(row: unknown, series: Series): boolean {
   const ticker = typeof row === 'object' && row !== null && 'ticker' in row ? row.ticker : undefined
   return typeof ticker === 'string' && seriesOfTicker(ticker) === series
 }
 
-/** A list of contracts of other series alone answers another request. */
+/** A list without any contract of the series answers another request. */
 export function expectSeries(
   rows: readonly unknown[],
   series: Series,
@@ -57,6 +57,10 @@ export function expectSeries(
 }
 
 const HOUR_MS = 3_600_000
+
+/** The durations that the contracts of a series can have. */
+export const marketTypesOf = (kind: SeriesKind): readonly MarketType[] =>
+  kind === 'quarter_hour' ? ['15m'] : ['1h', '4h', '24h']
 
 export function marketTypeOf(kind: SeriesKind, openMs: number, closeMs: number): MarketType {
   if (kind === 'quarter_hour') return '15m'

@@ -1,9 +1,9 @@
 /**
- * What one socket is subscribed to. A subscription (sid) takes a limited list of contracts, so contracts are
- * in groups, each group subscribed on every channel; the sequence numbers of a sid run over all its contracts.
+ * What one socket is subscribed to. A subscription (sid) takes a limited list of contracts, so contracts are divided
+ * into groups, and each group is subscribed on every channel. The sequence numbers of a sid cover all of its contracts.
  *
- *   asked ──"subscribed" with the sid──▶ open: contracts are added and deleted under that sid
- *     ╰──"market not found"──▶ asked again without that contract; a group that is left with none is closed
+ *   requested ──"subscribed" with the sid──▶ open: contracts are added and deleted under that sid
+ *     ╰──"market not found"──▶ requested again without that contract; a group without any left is closed
  */
 import { createCommands, type KalshiCommand } from './commands.ts'
 import { TICKERS_PER_SUBSCRIPTION } from './describe.ts'
@@ -14,7 +14,7 @@ type KalshiChannel = (typeof CHANNELS)[number]
 interface Group {
   readonly tickers: Set<string>
   readonly sids: Partial<Record<KalshiChannel, number>>
-  /** Per channel: what could not be sent yet because its sid is not known. */
+  /** Per channel: changes that cannot be sent yet because the sid is not known. */
   readonly waiting: Record<KalshiChannel, { add: Set<string>; remove: Set<string> }>
   isClosed: boolean
 }
@@ -29,10 +29,12 @@ export class ContractSubscriptions {
   readonly #groups: Group[] = []
   readonly #commands = createCommands<Place>()
   readonly #params: Record<KalshiChannel, Record<string, unknown>>
+  /** Set when the trades of a followed contract will not arrive on this socket. */
+  #lacksTrades = false
 
   constructor(options: { useYesPrice: boolean }) {
     this.#params = {
-      // The default is going to change, so it is always sent.
+      // The venue is going to change the default, so the option is always sent.
       orderbook_delta: { use_yes_price: options.useYesPrice },
       ticker: { send_initial_snapshot: true },
       trade: {},
@@ -48,7 +50,7 @@ export class ContractSubscriptions {
     return [...(this.#groups.find((group) => group.sids.orderbook_delta === sid)?.tickers ?? [])]
   }
 
-  /** Undefined for a sid that we did not ask for, or have given up. */
+  /** Undefined for a sid that was not requested or has been given up. */
   channelOf(sid: number): KalshiChannel | undefined {
     for (const { sids } of this.#groups)
       for (const channel of CHANNELS) if (sids[channel] === sid) return channel
@@ -69,7 +71,7 @@ export class ContractSubscriptions {
     return frames
   }
 
-  /** The sid of a command's channel is known now: what waited for it is sent. */
+  /** The sid of the command's channel is known now, so the changes that waited for it are sent. */
   opened(id: number, channel: string, sid: number, nowMs: number): string[] {
     const about = this.#commands.answered(id)?.about
     if (about === undefined || about.channel !== channel) return []
@@ -88,19 +90,22 @@ export class ContractSubscriptions {
   }
 
   /**
-   * The venue reports that this is done already. A subscription whose sid is unknown is of no use: it stays pending
-   * until it is given up.
+   * The venue reports that the command was already executed. A subscription without a known sid is useless, so it stays
+   * pending until it is given up.
    */
   repeated(id: number): void {
     if (this.#commands.find(id)?.action !== 'subscribe') this.#commands.answered(id)
   }
 
-  /** The venue refused the command for another reason than an unknown contract. */
+  /** The venue refused the command for a reason other than an unknown contract. */
   failed(id: number): void {
     this.#commands.failed(id)
   }
 
-  /** The venue does not know a contract of the command: which one (undefined: not known yet), and the frames to send next. */
+  /**
+   * The venue does not know a contract of the command. Returns which one (undefined if not known yet) and the frames to
+   * send next.
+   */
   unknown(
     id: number,
     named: string | undefined,
@@ -133,10 +138,14 @@ export class ContractSubscriptions {
     }
   }
 
-  /** Commands that failed, once more. What is not wanted any more since then is neither subscribed nor deleted. */
+  /** Sends failed commands again. Contracts that are no longer wanted are neither subscribed nor deleted. */
   retry(nowMs: number): string[] {
-    return this.#commands
-      .takeFailed(nowMs)
+    const { again, givenUp } = this.#commands.takeFailed(nowMs)
+    this.#lacksTrades ||= givenUp.some(
+      ({ tickers, about: { group, channel } }) =>
+        channel === 'trade' && !group.isClosed && tickers.some((ticker) => group.tickers.has(ticker)),
+    )
+    return again
       .filter(({ about }) => !about.group.isClosed)
       .flatMap((command) => {
         const { group, channel } = command.about
@@ -147,7 +156,7 @@ export class ContractSubscriptions {
       })
   }
 
-  /** Asks for the books of these contracts again; those whose sid is not known yet are left out. */
+  /** Requests the books of these contracts again, except for those whose sid is not known yet. */
   askSnapshots(tickers: readonly string[], nowMs: number): string[] {
     return this.#groups.flatMap((group) => {
       if (group.sids.orderbook_delta === undefined) return []
@@ -157,9 +166,9 @@ export class ContractSubscriptions {
     })
   }
 
-  /** Whether a subscription stays unanswered, so that only another socket helps. */
+  /** Whether a subscription stays unanswered or trades will not arrive, so that only another socket helps. */
   isHopeless(nowMs: number, patienceMs: number): boolean {
-    return this.#commands.isHopeless(nowMs, patienceMs)
+    return this.#lacksTrades || this.#commands.isHopeless(nowMs, patienceMs)
   }
 
   forgive(ms: number): void {
@@ -225,7 +234,10 @@ export class ContractSubscriptions {
     ]
   }
 
-  /** The same command for what is left of it; a subscription also takes over what waited for it. */
+  /**
+   * Sends the command again for the remaining contracts. A subscription with none left takes over those that wait for
+   * it, or closes the group.
+   */
   #sendRest(command: KalshiCommand<Place>, rest: readonly string[], nowMs: number): string[] {
     const { group, channel } = command.about
     if (command.action === 'add_markets') {
@@ -240,7 +252,7 @@ export class ContractSubscriptions {
     return this.#unsubscribe(Object.values(group.sids))
   }
 
-  /** The venue does not name the contract: halving the list finds it. */
+  /** The venue does not name the unknown contract, so the list is halved until it is found. */
   #sendHalves(command: KalshiCommand<Place>, nowMs: number): string[] {
     const { action, tickers, about } = command
     const half = Math.ceil(tickers.length / 2)

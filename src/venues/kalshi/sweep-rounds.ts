@@ -5,7 +5,7 @@
  *        ──▶ their trades since the last round ──fewer than the volume has grown by──▶ requested again
  *        ──▶ everything before the list was emitted: `swept_to`
  *
- * What was traded before the session is the recorder's to request; contracts that have closed are swept whole.
+ * The recorder itself requests trades from before the session; closed contracts are swept as a whole.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -16,9 +16,9 @@ import { countVolumes } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
 
-/** The recorder requests what was traded until now, and the newest trades are not listed yet. */
+/** The recorder requests trades up to the start, but the newest are not listed yet, so rounds begin earlier by this. */
 const BEFORE_START_MS = 2 * 60_000
-/** A trade is in the list and in the volume after this. */
+/** After this time a trade is both in the list and in the volume. */
 const SETTLED_AFTER_MS = 60_000
 const RETRY_MS = 15_000
 const AT_ONCE = 4
@@ -29,7 +29,7 @@ export function createContractRounds(options: {
   /** How many symbols share the budget. */
   symbols: number
   isSwept: (ticker: string) => boolean
-  /** Emits the trades of a contract from an instant on; undefined when the venue did not answer. */
+  /** Emits the trades of a contract from `fromMs` on; undefined if the venue did not answer. */
   sweep: (
     session: SessionIo,
     symbol: AssetSymbol,
@@ -42,7 +42,7 @@ export function createContractRounds(options: {
   const pauseMs = (1_000 * AT_ONCE * options.symbols) / TIMES.roundPerSecond
   const listedMs = new Map<AssetSymbol, number>()
   const rounds = new Map<AssetSymbol, { nextMs: number; toMs: number }>()
-  /** The volume that a contract had when it was last swept; null: the list did not have it. */
+  /** The volume of a contract when it was last swept; null if the list did not have it. */
   const volumes = new Map<string, number | null>()
   const counts = countVolumes()
 
@@ -53,17 +53,17 @@ export function createContractRounds(options: {
   }
 
   return {
-    /** The contracts of a symbol were listed, as of this instant. */
+    /** The contracts of a symbol were listed; the request was sent at `askedMs`. */
     listed(symbol: AssetSymbol, askedMs: number) {
       listedMs.set(symbol, askedMs)
       for (const contract of catalogue.of(symbol)) {
         const volume = volumeOf(contract)
-        // One that the answer left out has the volume of an earlier time, and what was traded since is not swept.
+        // A contract that is missing in the answer has an older volume, and trades since then would be counted nowhere.
         if (volume !== null && contract.receivedMs >= askedMs)
           counts.listed(contract.market.marketId, volume, askedMs - SETTLED_AFTER_MS)
       }
     },
-    /** The round that is due. */
+    /** Runs the round if it is due. */
     async round(session: SessionIo, symbol: AssetSymbol) {
       const nowMs = clock.now()
       const before = rounds.get(symbol) ?? { nextMs: 0, toMs: firstMs }
@@ -83,9 +83,12 @@ export function createContractRounds(options: {
           ? Math.max(firstMs, before.toMs - TIMES.roundOverlapMs)
           : firstMs
         const trades = await options.sweep(session, symbol, marketId, sinceMs)
-        if (trades !== undefined) counts.received(marketId, trades, sinceMs)
-        const isLacking = volume !== null && counts.isLacking(marketId, volume, clock.now())
-        if (trades === undefined || isLacking) isWhole = false
+        if (trades === undefined) {
+          isWhole = false
+          return
+        }
+        counts.received(marketId, trades, sinceMs)
+        if (volume !== null && counts.isLacking(marketId, volume, clock.now())) isWhole = false
         else volumes.set(marketId, volume)
       }
       for (let from = 0; from < traded.length; from += AT_ONCE) {

@@ -3,27 +3,28 @@
  *
  *   socket lost ──▶ gap ──socket back, next list──▶ contracts whose volume changed are swept from the gap's start on
  *   no socket   ──▶ after every list the contracts whose volume changed are swept; then everything before the list
- *                   is observed. A list or a sweep that fails is a loss like that of the socket
- *   contract closed ──▶ its whole list is requested until it makes up the volume: `swept`
- *                   ╰── the venue opens it again, with a later end: the same after that
+ *                   is observed. A list or a sweep that fails is a loss like that of a socket
+ *   contract closed ──▶ its whole list is requested until it adds up to the volume: `swept`
+ *                   ╰── the venue reopens it with a later end: the same again after that
  *
  * A sweep that fails is tried again, less and less often. The rounds over running contracts are in sweep-rounds.ts.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
+import { DOUBTED_FOR_MS, type DoubtedTime, doubtedAgain } from '../doubted-time.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
 import type { TradeObservation } from '../observation.ts'
 import { createPendingSweeps, type PendingSweeps } from '../prediction/pending-sweeps.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
-import { areTooFew, DOUBTED_FOR_MS } from './counted-volume.ts'
+import { areTooFew } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { askTrades, type KalshiRest } from './history.ts'
 import { aboutOf } from './mapper.ts'
 
-/** A sweep begins so long before the gap: no trade takes longer from its time to us. */
+/** A sweep begins this long before the gap, because no trade takes longer to reach us. */
 const SWEEP_MARGIN_MS = 20_000
-/** A trade is listed so long after it was made, at the latest. */
+/** A trade is listed at most this long after it was made. */
 const LISTED_WITHIN_MS = 5_000
 
 interface TradeSweepsOptions {
@@ -34,24 +35,25 @@ interface TradeSweepsOptions {
   readonly isPolling: (symbol: AssetSymbol) => boolean
   /** The channel of a symbol's trades; undefined where it was not requested. */
   readonly tradesOf: (symbol: AssetSymbol) => Channel | undefined
+  /** Emits contracts that are new or have changed since they were last emitted. */
+  readonly emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }
 
-/** What is known of the trades of one symbol. */
 interface SymbolSweeps {
-  /** From when to when the stream was lost; without an end while it is. */
+  /** When the stream was lost and when it came back; no end while it is lost. */
   gap?: { readonly fromMs: number; toMs: number | undefined }
   readonly pending: PendingSweeps
   readonly closings: PendingSweeps
-  /** Without a socket: the last list that showed everything traded before it. */
+  /** Without a socket: time of the last list that showed everything traded before it. */
   polledMs?: number
-  /** The same, while its sweeps are not done. */
+  /** The same time, until its sweeps are done. */
   unansweredMs?: number
   isFailing: boolean
-  /** The contracts as they were known when what is unknown was last forgotten. */
+  /** The list of contracts for which unknown ones were last forgotten. */
   list?: readonly KnownContract[]
 }
 
-/** From when on a list is searched for traded contracts; undefined when the stream has sent them all. */
+/** The time from which traded contracts are swept; undefined if the stream has sent all trades. */
 export function sweepFromMs(state: {
   readonly isPolling: boolean
   readonly polledMs: number | undefined
@@ -62,12 +64,14 @@ export function sweepFromMs(state: {
   return state.polledMs ?? state.gapFromMs ?? state.listedMs - 2 * TIMES.catalogueEveryMs
 }
 
-/** A list that was requested within the gap does not show what was traded in the rest of it. */
+/**
+ * Whether a list covers the whole gap; one requested within the gap does not show what was traded in the rest of it.
+ */
 export function endsGap(gapToMs: number | undefined, listedMs: number): boolean {
   return gapToMs !== undefined && listedMs >= gapToMs + LISTED_WITHIN_MS
 }
 
-/** Whether the volume of a contract holds everything that was traded before a list was requested. */
+/** Whether the contract's volume includes everything that was traded before the list was requested. */
 export function isCurrent(
   { market, receivedMs }: Pick<KnownContract, 'market' | 'receivedMs'>,
   listedMs: number,
@@ -82,9 +86,11 @@ const isRunning = ({ status, endTime }: KnownContract['market'], nowMs: number) 
 export class TradeSweeps {
   readonly #options: TradeSweepsOptions
   readonly #symbols = new Map<AssetSymbol, SymbolSweeps>()
-  /** By ticker: the volume in the last list. */
+  /** By ticker, the volume in the last list. */
   readonly #volumes = new Map<string, string | null>()
   readonly #swept = new Set<string>()
+  /** Closed contracts whose trades do not add up to the volume. */
+  readonly #doubted = new Map<string, DoubtedTime>()
 
   constructor(options: TradeSweepsOptions) {
     this.#options = options
@@ -94,7 +100,7 @@ export class TradeSweeps {
     return this.#swept.has(ticker)
   }
 
-  /** The contracts of a symbol were listed, as of this instant. */
+  /** The contracts of a symbol were listed; the request was sent at `listedMs`. */
   listed(symbol: AssetSymbol, listedMs: number): void {
     const { catalogue } = this.#options
     const state = this.#of(symbol)
@@ -115,7 +121,7 @@ export class TradeSweeps {
     else if (endsGap(gap?.toMs, listedMs)) delete state.gap
   }
 
-  /** Without a list it is not known what was traded. */
+  /** Without a list it is unknown what was traded. */
   listFailed(session: SessionIo, symbol: AssetSymbol, nowMs: number): void {
     if (this.#options.isPolling(symbol))
       this.#reportFailing(session, symbol, this.#of(symbol).polledMs ?? nowMs)
@@ -148,18 +154,18 @@ export class TradeSweeps {
         closings.done(id)
         continue
       }
-      // Only a figure from after the close proves that nothing was traded.
+      // Only a volume from after the close proves that nothing was traded.
       const hasNone = market?.volume != null && Number(market.volume) === 0
       const isEmpty = market?.status !== 'open' && hasNone
       if (market !== undefined && !isEmpty) {
         const trades = await this.sweep(session, symbol, id, fromMs)
-        const isDoubted = clock.now() < (market.endTime ?? 0) + DOUBTED_FOR_MS
-        if (trades === undefined || (isDoubted && areTooFew(trades, Number(market.volume ?? 0)))) {
+        if (trades === undefined || this.#isDoubted(id, trades, Number(market.volume ?? 0))) {
           closings.failed(id, clock.now())
           continue
         }
       }
       closings.done(id)
+      this.#doubted.delete(id)
       if (market === undefined) continue
       this.#swept.add(id)
       const receivedMs = clock.now()
@@ -169,7 +175,7 @@ export class TradeSweeps {
     this.#forgetUnknown(symbol)
   }
 
-  /** Emits the trades of a contract from an instant on; undefined when the venue did not answer. */
+  /** Emits the trades of a contract from `fromMs` on; undefined if the venue did not answer. */
   async sweep(
     session: SessionIo,
     symbol: AssetSymbol,
@@ -180,11 +186,25 @@ export class TradeSweeps {
     try {
       const range = { fromMs, toMs: clock.now() + SWEEP_MARGIN_MS }
       const trades = await askTrades(rest, { symbol, ticker }, range, 'live', session.signal)
+      // A list that is still being read may already have the contract. The recorder drops trades of unknown contracts,
+      // so new contracts are emitted first.
+      if (trades.length > 0) this.#options.emitMarkets(session, symbol)
       for (const trade of trades) session.emit(`trades:${symbol}`, trade)
       return trades
     } catch {
       return undefined
     }
+  }
+
+  /**
+   * Whether a complete list that was just received lacks trades and has not been doubted for long enough to be
+   * accepted.
+   */
+  #isDoubted(ticker: string, trades: readonly TradeObservation[], volume: number): boolean {
+    if (!areTooFew(trades, volume)) return false
+    const doubt = doubtedAgain(this.#doubted.get(ticker), this.#options.clock.now())
+    this.#doubted.set(ticker, doubt)
+    return doubt.doubtedMs < DOUBTED_FOR_MS
   }
 
   disconnected(symbol: AssetSymbol, sinceMs: number): void {
@@ -198,14 +218,14 @@ export class TradeSweeps {
   }
 
   /**
-   * From here on trades are requested, not streamed. They are lost until the first list has shown which contracts were
-   * traded.
+   * From here on trades are polled, not streamed. They count as lost until the first list has shown which contracts
+   * were traded.
    */
   pollingBegins(symbol: AssetSymbol): void {
     this.#of(symbol).isFailing = true
   }
 
-  /** The socket sends what is traded from now on; what was traded since the last list is a gap. */
+  /** The socket streams trades from now on; the time since the last list is a gap. */
   pollingEnds(session: SessionIo, symbol: AssetSymbol): void {
     const state = this.#of(symbol)
     const fromMs = state.polledMs
@@ -232,8 +252,8 @@ export class TradeSweeps {
   }
 
   /**
-   * Without a socket: contracts that the list leaves out are swept, traded or not. One that has closed meanwhile is
-   * waited for: its result comes soon, and its volume with it.
+   * Without a socket: contracts that are missing in the list are swept, traded or not. If one of them has closed in the
+   * meantime, the list does not count, because its result will follow soon and include the volume.
    */
   #polled(symbol: AssetSymbol, listedMs: number, fromMs: number): void {
     const state = this.#of(symbol)
@@ -246,7 +266,7 @@ export class TradeSweeps {
     state.unansweredMs = listedMs
   }
 
-  /** What the catalogue has forgotten: looked for only when it has changed. */
+  /** Forgets contracts that the catalogue no longer has; does nothing while the catalogue is unchanged. */
   #forgetUnknown(symbol: AssetSymbol): void {
     const { catalogue } = this.#options
     const state = this.#of(symbol)
@@ -254,18 +274,20 @@ export class TradeSweeps {
     if (state.list === list) return
     state.list = list
     for (const ticker of this.#swept) if (catalogue.get(ticker) === undefined) this.#swept.delete(ticker)
-    for (const ticker of this.#volumes.keys())
-      if (catalogue.get(ticker) === undefined) this.#volumes.delete(ticker)
+    for (const known of [this.#volumes, this.#doubted])
+      for (const ticker of known.keys()) if (catalogue.get(ticker) === undefined) known.delete(ticker)
   }
 
-  /** Whether the volume has changed since the last list; one that is left out proves nothing. */
+  /**
+   * Whether the volume has changed since the last list; a missing volume counts as changed, because it proves nothing.
+   */
   #isTraded(ticker: string, volume: string | null): boolean {
     const before = this.#volumes.get(ticker)
     this.#volumes.set(ticker, volume)
     return volume === null || (before !== volume && Number(volume) > 0)
   }
 
-  /** The contracts were listed, and everything that the list showed to be traded was requested. */
+  /** The contracts were listed, and all trades that the list showed to exist were requested. */
   #reportAnswer(session: SessionIo, symbol: AssetSymbol): void {
     const state = this.#of(symbol)
     const listedMs = state.unansweredMs
@@ -284,7 +306,7 @@ export class TradeSweeps {
     this.#reportLoss(session, symbol, sinceMs, 'trades cannot be asked for')
   }
 
-  /** Where trades are only requested, requests that fail are a loss like that of a socket. */
+  /** While trades are only polled, failing requests are a loss like that of a socket. */
   #reportLoss(session: SessionIo, symbol: AssetSymbol, sinceMs: number, reason: string): void {
     const state = this.#of(symbol)
     const channel = this.#options.tradesOf(symbol)

@@ -1,6 +1,6 @@
 /**
- * Kalshi's messages, only the fields that are read. Dollar and count fields end in `_dollars` and `_fp`; the
- * whole-cent fields beside them in old recordings are never touched.
+ * Kalshi's messages, reduced to the fields that are read. Dollar and count fields end in `_dollars` and `_fp`; the
+ * whole-cent fields beside them in old recordings are ignored.
  */
 import type { Static } from 'typebox'
 import Type from 'typebox'
@@ -10,14 +10,14 @@ import { DecimalText, Id, Millis, PriceLevel, wireType } from '../adapter/wire-t
 const Text = Type.String()
 const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema))
-/** The venue writes "never" as an empty text. */
+/** The venue writes a price that does not exist yet as an empty string. */
 const MaybeDollars = maybe(Type.Union([DecimalText, Type.Literal('')]))
 const Side = Type.Union([Type.Literal('yes'), Type.Literal('no')])
 const Levels = maybe(Type.Array(PriceLevel, { maxItems: MAX_LEVELS }))
 
 /**
- * When it happened. Seconds alone were sent until April 2026; since then with milliseconds beside them, or beside an
- * ISO text.
+ * Time of the event. Until April 2026 only seconds were sent; since then milliseconds are sent beside the seconds or
+ * beside an ISO text.
  */
 const times = {
   ts_ms: Type.Optional(Millis),
@@ -74,7 +74,7 @@ export const TradeFrame = wireType(
   message('trade', { msg: Type.Object({ ...tradeFields, ...times, market_ticker: Text }) }),
 )
 
-/** Replies; `seq` counts in the same row as books where it is there. */
+/** Replies. Where `seq` is present, it belongs to the same sequence as that of the books. */
 export const ReplyFrame = wireType(
   Type.Object({
     type: Text,
@@ -89,7 +89,7 @@ export const ErrorMsg = wireType(
   Type.Object({ code: Type.Integer(), msg: Type.Optional(Text), market_ticker: Type.Optional(Text) }),
 )
 
-/** All of a series stay in memory. */
+/** Bounded, because all contracts of a series stay in memory. */
 const ShortText = Type.String({ maxLength: 512 })
 
 const marketSchema = Type.Object({
@@ -112,7 +112,10 @@ const marketSchema = Type.Object({
   open_interest_fp: maybe(DecimalText),
 })
 export const ListedContract = wireType(marketSchema)
-/** What is read of a contract: one whose fields are the same has not changed. A new time of the change alone is none. */
+/**
+ * The fields that are read of a contract; if all of them are equal, it has not changed. A new `updated_time` alone is
+ * not a change.
+ */
 export const LISTED_FIELDS = (Object.keys(marketSchema.properties) as (keyof MarketWire)[]).filter(
   (field) => field !== 'updated_time',
 )
@@ -147,10 +150,12 @@ const candle = (suffix: string, volume: string, interest: string) =>
     [volume]: maybe(DecimalText),
     [interest]: maybe(DecimalText),
   })
-/** The live tier's candles; the historical tier writes the same dollars under names without a suffix. */
+/** Candles of the live tier; the historical tier has the same dollar values under names without a suffix. */
 export const LiveCandle = wireType(candle('_dollars', 'volume_fp', 'open_interest_fp'))
 export const HistoricalCandle = wireType(candle('', 'volume', 'open_interest'))
-export const CandleList = wireType(Type.Object({ candlesticks: Type.Array(Type.Unknown()) }))
+export const CandleList = wireType(
+  Type.Object({ ticker: maybe(Text), candlesticks: Type.Array(Type.Unknown()) }),
+)
 
 export const Cutoff = wireType(
   Type.Object({
@@ -162,7 +167,7 @@ export const ExchangeStatus = wireType(
   Type.Object({ exchange_active: Type.Boolean(), trading_active: Type.Boolean() }),
 )
 
-/** Kinds of frames that are known and were not asked for. */
+/** Known kinds of frames that were not requested. */
 export const NOT_RECORDED: ReadonlySet<string> = new Set([
   'market_lifecycle_v2',
   'event_lifecycle',
@@ -187,11 +192,11 @@ export const NOT_RECORDED: ReadonlySet<string> = new Set([
   'pyth_value_underlying_list',
 ])
 
-/** What the venue may answer a command with; all others are complaints like any. */
+/** Error codes that are handled specially; all others are treated alike. */
 export const ERROR = {
   alreadySubscribed: 6,
   unknownMarket: 16,
-  /** Whether the command was done is not known. */
+  /** It is not known whether the command was executed. */
   commandTimeout: 18,
   bufferOverflow: 25,
 } as const

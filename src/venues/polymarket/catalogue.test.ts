@@ -1,4 +1,4 @@
-/** Whatever the venue has answered about a window reaches every session, though another question fails. */
+/** Everything that the venue answered about a window reaches every session, even if another request fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -54,7 +54,7 @@ async function start(atS: number, speed: number, answer: (asked: Asked) => Answe
   }
 }
 
-/** The list of the five-minute series; the others have nothing. */
+/** Lists the five-minute series; the others are empty. */
 function listed({ url }: Asked, rows: readonly object[]): Answer | undefined {
   if (url.pathname !== '/events') return undefined
   const isFirst = Number(url.searchParams.get('offset')) === 0
@@ -196,4 +196,21 @@ test('a record of another market, of other tokens or with two winners resolves n
   await received.until(() => asked > needed, 'all of the answers', 60_000)
   assert.notEqual(received.last('market', CONDITION)?.market.status, 'resolved')
   assert.ok((venue.deadLetters.counts().misfit ?? 0) > 0)
+})
+
+test('a list with a window that cannot be read is reported until it can, not for one of another time', async (t) => {
+  let question: unknown = 7
+  const past = `btc-updown-5m-${WINDOW - 86_400}`
+  const other = gammaMarket({ question: 7, conditionId: `0x${'c'.repeat(64)}`, slug: past })
+  const { server, listen } = await start(WINDOW + 10, 60, (asked) =>
+    listed(asked, [gammaMarket({ question }), other]),
+  )
+  t.after(() => server.close())
+  const received = listen()
+  t.after(() => received.close())
+  const types = () => received.of('unread_markets').map(({ marketTypes }) => marketTypes)
+  await received.until(() => types().length > 0, 'a list that cannot be read')
+  assert.deepEqual(types()[0], ['5m'])
+  question = 'Bitcoin Up or Down'
+  await received.until(() => types().at(-1)?.length === 0, 'a list that can be read')
 })

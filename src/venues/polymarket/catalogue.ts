@@ -1,9 +1,10 @@
 /**
- * The markets we know: listed by series around the present, followed from before their window begins until after
- * they have closed, and asked about until they have a winner.
+ * The markets we know: listed by series around the present, followed from before their window begins until after they
+ * have closed, and queried until they have a winner.
  */
-import type { MarketInput } from '../../core/rows/market.ts'
+import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
 import { KnownMarkets } from '../prediction/known-markets.ts'
 import { expectRows, misfit } from '../rest/expect-fit.ts'
 import { VenueError } from '../rest/rest-client.ts'
@@ -20,15 +21,15 @@ import {
   rangeOfEnds,
 } from './known-market.ts'
 import { type Leg, mapMarket, type UpDownMarket } from './mapper.ts'
-import { type Series, seriesOf } from './slug.ts'
+import { readSlug, type Series, seriesOf, TENOR_MS } from './slug.ts'
 import { ClobMarket, type ClobMarketWire, GammaEvents, GammaMarket, GammaMarkets } from './wire.ts'
 
 const PAGE_ROWS = 100
-/** Ten times the windows of the longest range that is listed at once. */
+/** Ten times the pages of the longest range that is listed at once. */
 const MAX_PAGES = 200
-/** Ten times what a symbol has until the winners are known. */
+/** Ten times the windows that a symbol has until their winners are known. */
 const MAX_KNOWN = 20_000
-/** Every so many questions about a winner one goes to the order book instead. */
+/** One in this many queries for a winner goes to the order book's record instead of the catalogue. */
 const OTHER_SOURCE_EVERY = 6
 
 export type PolymarketCatalogue = ReturnType<typeof createPolymarketCatalogue>
@@ -42,22 +43,24 @@ export interface PolymarketAskers {
 interface ListedWindows {
   readonly found: UpDownMarket[]
   readonly receivedMs: number
-  /** Each window of the answers could be read. */
+  /** Whether every window in the answers could be read. */
   readonly isWhole: boolean
+  /** Ids of the windows that could not be read; undefined where the id is unreadable too. */
+  readonly unread: readonly (string | undefined)[]
 }
 
-/** The events of a series whose windows end in the range. */
+/** Lists the windows of a series that end in the range. */
 export async function listSeries(
   askers: Pick<PolymarketAskers, 'gamma'>,
   series: Series,
   options: { range: HistoryRange; closed: boolean; nowMs: number; signal: AbortSignal },
 ): Promise<ListedWindows> {
   let receivedMs = options.nowMs
-  let isWhole = true
+  const unread: (string | undefined)[] = []
   for (const slug of series.slugs) {
     const found: UpDownMarket[] = []
     const events = new Set<string>()
-    // The limit is clamped silently, so only a page with nothing new is the last one.
+    // The venue clamps the limit silently, so only a page with nothing new is the last one.
     for (let offset = 0, page = 1; ; page++) {
       const query = {
         series_slug: slug,
@@ -79,12 +82,15 @@ export async function listSeries(
       for (const event of value) {
         const rows = event.markets ?? []
         const read = readRows(askers.gamma, rows, GammaMarket, { origin: '/events', receivedMs })
-        if (read.length < rows.length) isWhole = false
+        if (read.length < rows.length) {
+          const ofShape = new Set<unknown>(read)
+          unread.push(...rows.filter((row) => !ofShape.has(row) && mayEndIn(row, options.range)).map(idOf))
+        }
         for (const row of read) {
-          const market = mapMarket(row, options.nowMs, event)
+          const market = mapMarket(row, receivedMs, event)
           if (market !== undefined) listed.push(market)
           else {
-            isWhole = false
+            if (mayEndIn(row, options.range)) unread.push(idOf(row))
             unknownRow(askers.gamma, row, { origin: '/events', receivedMs })
           }
         }
@@ -101,15 +107,33 @@ export async function listSeries(
       for (const { id } of value) events.add(id)
       offset += value.length
     }
-    if (found.length > 0) return { found, receivedMs, isWhole }
+    if (found.length > 0) return { found, receivedMs, isWhole: unread.length === 0, unread }
   }
-  return { found: [], receivedMs, isWhole }
+  return { found: [], receivedMs, isWhole: unread.length === 0, unread }
+}
+
+/** Whether an unreadable window may end in the range: its slug or end date may still be readable. */
+function mayEndIn(row: unknown, { fromMs, toMs }: HistoryRange): boolean {
+  const { slug, endDate } = (row ?? {}) as { readonly slug?: unknown; readonly endDate?: unknown }
+  const named = typeof slug === 'string' ? readSlug(slug) : undefined
+  const endMs =
+    named !== undefined && named.startMs !== null
+      ? named.startMs + TENOR_MS[named.marketType]
+      : typeof endDate === 'string'
+        ? parseTime(endDate)
+        : undefined
+  return endMs === undefined || (endMs >= fromMs && endMs < toMs)
+}
+
+function idOf(row: unknown): string | undefined {
+  const { conditionId } = (row ?? {}) as { readonly conditionId?: unknown }
+  return typeof conditionId === 'string' ? conditionId.toLowerCase() : undefined
 }
 
 const isOfSeries = ({ symbol, marketType }: MarketInput, series: Series) =>
   symbol === series.symbol && marketType === series.marketType
 
-/** The record of another market, of other outcomes or with two winners names none of this one. */
+/** A record of another market, with other outcomes or with two winners does not name the winner of this one. */
 function recordFault(record: ClobMarketWire, { market, legs }: KnownMarket): string | undefined {
   const { condition_id: id, tokens } = record
   if (id.toLowerCase() !== market.marketId) return `of ${id}, asked for ${market.marketId}`
@@ -131,20 +155,20 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
     known.set(symbol, marketId, mergeMarket(known.get(marketId), seen, receivedMs, isProvisional))
   }
 
-  async function askAgain(market: KnownMarket, nowMs: number, signal: AbortSignal): Promise<void> {
+  async function askAgain(market: KnownMarket, signal: AbortSignal): Promise<void> {
     const { slug, marketId } = market.market
     if (!market.isProvisional && market.tries % OTHER_SOURCE_EVERY === 0) return askOrderBook(market, signal)
-    // By its id: two windows have one slug where New York's clock shows an hour twice. Closed markets vanish from
-    // listings that do not ask for them.
+    // Queried by id, because two windows share a slug when New York's clock shows an hour twice. Closed markets are
+    // listed only on request.
     const query = { condition_ids: [marketId], closed: 'true' }
     const question = { path: '/markets', query, weight: 1 }
     const { value, answer } = await requestTyped(askers.gamma, question, GammaMarkets, signal)
     const about = { origin: '/markets', receivedMs: answer.receivedMs }
     const rows = readRows(askers.gamma, value, GammaMarket, about)
     const row = rows.find((each) => each.conditionId.toLowerCase() === marketId && each.slug === slug)
-    const seen = row === undefined ? undefined : mapMarket(row, nowMs)
+    const seen = row === undefined ? undefined : mapMarket(row, answer.receivedMs)
     if (seen === undefined) return
-    // Fetched alone, a market does not name its event.
+    // A market that is requested alone does not name its event.
     const { eventId, openInterest, tags = [] } = market.market
     const event = {
       eventId: seen.market.eventId ?? eventId ?? null,
@@ -161,7 +185,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
     if (fault !== undefined) throw misfit(fault, question.path, answer, askers.clob.deadLetters)
     const winner = value.closed ? value.tokens.find((token) => token.winner === true)?.outcome : undefined
     if (winner === undefined) return
-    // The order book does not report when it was resolved: that is left open until the catalogue does.
+    // The order book does not report the time of resolution; it stays open until the catalogue does.
     const resolved = {
       ...market.market,
       active: false,
@@ -173,20 +197,27 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
   }
 
   return {
-    /** Lists the windows around the present. What was answered is known, though the rest may fail. */
-    async refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
+    /**
+     * Lists the windows around the present. Windows that were answered are kept even if a later request fails. Returns
+     * the durations in which the lists have windows that are not known and cannot be read.
+     */
+    async refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketType[]> {
+      const durations = new Set<MarketType>()
       for (const series of seriesOf(symbol)) {
         const range = rangeOfEnds(series, nowMs)
-        const { found, receivedMs } = await listSeries(askers, series, {
+        const { found, receivedMs, unread } = await listSeries(askers, series, {
           range,
           closed: false,
           nowMs,
           signal,
         })
         for (const market of found) keep(market, receivedMs)
+        if (unread.some((id) => id === undefined || known.get(id) === undefined))
+          durations.add(series.marketType)
       }
+      return [...durations]
     },
-    /** Asks about windows whose winner is due. */
+    /** Queries the windows whose winner is due. */
     async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
       for (const market of known.of(symbol))
         if (isPast(market, nowMs)) known.delete(symbol, market.market.marketId)
@@ -195,13 +226,13 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
         market.tries += 1
         market.nextAskMs = nextResolveMs(market, nowMs)
         try {
-          await askAgain(market, nowMs, signal)
+          await askAgain(market, signal)
         } catch {
-          // Asked again when it is next due.
+          // Tried again when it is next due.
         }
       }
     },
-    /** The venue reports a winner of this market: it is requested at once. */
+    /** The venue reports that this market has a winner, so it is queried at once. */
     resolveNow(marketId: string) {
       const market = known.get(marketId)
       if (market !== undefined) market.nextAskMs = 0
@@ -214,7 +245,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
         .flatMap(({ legs }) => legs)
         .slice(0, TOKENS_PER_SOCKET)
     },
-    /** Every window that is listed but not known yet: it may be traded a day before it begins. */
+    /** Every listed window that is not known yet, because it may be traded a day before it begins. */
     async ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]> {
       const listed: UpDownMarket[] = []
       for (const series of seriesOf(symbol)) {
@@ -225,11 +256,11 @@ export function createPolymarketCatalogue(askers: PolymarketAskers) {
       }
       return listed.filter(({ market }) => known.get(market.marketId) === undefined)
     },
-    /** A window of `ahead` is to be known before its time. */
+    /** Makes a window of `ahead` known before its time. */
     add(market: UpDownMarket, receivedMs: number) {
       if (known.get(market.market.marketId) === undefined) keep(market, receivedMs)
     },
-    /** The same list until a market of the symbol changes. */
+    /** The same array until a market of the symbol changes. */
     of: (symbol: AssetSymbol): readonly KnownMarket[] => known.of(symbol),
     get: (marketId: string): KnownMarket | undefined => known.get(marketId.toLowerCase()),
   }

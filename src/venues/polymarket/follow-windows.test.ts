@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import type { DataObservation } from '../observation.ts'
 import type { PolymarketCatalogue } from './catalogue.ts'
+import { DoubtedTrades } from './doubted-trades.ts'
 import { TokenFeed } from './feed.ts'
 import { followWindows } from './follow-windows.ts'
 import type { PolymarketRest } from './history.ts'
@@ -33,7 +34,8 @@ test('trades that are not answered hold up neither the list nor the windows; the
   } as unknown as PolymarketCatalogue
   let answer = Promise.withResolvers<{ value: unknown; receivedMs: number; text: string }>()
   const client = { request: () => answer.promise }
-  const rest = { dataVersion: 'v2', now: clock.now, data: { client } } as unknown as PolymarketRest
+  const doubts = new DoubtedTrades()
+  const rest = { dataVersion: 'v2', now: clock.now, data: { client }, doubts } as unknown as PolymarketRest
   const actions = { send() {}, repair() {}, announced() {}, resolved() {} }
   const tasks = followWindows({
     feeds: [{ feed: new TokenFeed('BTC', actions), repairs: createRepairs() }],

@@ -2,7 +2,7 @@
  * The tasks of a Polymarket session beside its sockets.
  *
  *   every second, per symbol:  list (30 s) ▸ follow the windows ▸ winners that are due
- *   every second, per symbol:  sweeps of closed windows that are due (sweep-windows.ts), which another host answers
+ *   every second, per symbol:  sweeps of closed windows that are due (sweep-windows.ts), from another host
  *   every quarter second:      books that are missing, silent or wrong are requested (repair-books.ts)
  *   every four minutes:        a round over the trades of all windows (sweep-windows.ts)
  */
@@ -11,6 +11,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
 import { createMarketChanges } from '../prediction/market-changes.ts'
+import { createUnreadMarkets } from '../prediction/unread-markets.ts'
 import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { TokenFeed } from './feed.ts'
@@ -22,14 +23,14 @@ import { createWindowSweeper } from './sweep-windows.ts'
 const STEP_MS = 1_000
 
 export interface FollowWindowsOptions {
-  /** One per symbol, with the books of it that are to be requested. */
+  /** One feed per symbol, with the symbol's books that are to be requested. */
   readonly feeds: readonly { readonly feed: TokenFeed; readonly repairs: Repairs }[]
   readonly catalogue: PolymarketCatalogue
   readonly rest: PolymarketRest
   readonly clock: Clock
   readonly random: () => number
   readonly channels: readonly Channel[]
-  /** Symbols of which a new window was announced: the list is read sooner. */
+  /** Symbols with a newly announced window, whose list is then read sooner. */
   readonly announced: Set<AssetSymbol>
   readonly onStart: (io: SessionIo) => void
 }
@@ -38,6 +39,7 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
   const { clock, random, catalogue, rest } = options
   const changes = createMarketChanges(catalogue.of)
   const sweeper = createWindowSweeper({ catalogue, rest, clock, random, emitMarkets })
+  const unreadMarkets = createUnreadMarkets()
   let io: SessionIo | undefined
 
   const pause = (signal: AbortSignal) => clock.sleep(STEP_MS, signal).catch(() => {})
@@ -63,11 +65,13 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
       try {
         if ((nowMs >= nextListMs || options.announced.delete(symbol)) && !session.isPaused()) {
           nextListMs = nowMs + TIMES.catalogueEveryMs
-          await catalogue.refresh(symbol, nowMs, session.signal)
+          const unread = await catalogue.refresh(symbol, nowMs, session.signal)
           emitMarkets(session, symbol)
+          const about = { source: 'predmkt_a', symbol, instrument: '', receivedMs: clock.now() } as const
+          for (const each of unreadMarkets(about, unread)) session.emit(`markets:${symbol}`, each)
           session.answered(`markets:${symbol}`)
         }
-        // A window is emitted before its books: the recorder knows it by then.
+        // A window is emitted before its books, so that the recorder already knows it.
         emitMarkets(session, symbol)
         for (const lost of feed.follow(catalogue.wanted(symbol, nowMs), nowMs)) {
           session.emit(`book:${symbol}`, lost)
@@ -75,7 +79,7 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
         await catalogue.resolve(symbol, nowMs, session.signal)
         emitMarkets(session, symbol)
       } catch {
-        // The venue did not answer. The channel falls silent, which the session reports; the next step tries again.
+        // The venue did not answer. The session reports the channel's silence; the next step tries again.
         emitMarkets(session, symbol)
       }
       await pause(session.signal)
@@ -89,7 +93,7 @@ export function followWindows(options: FollowWindowsOptions): VenueTasks {
   async function sweepClosed(session: SessionIo, feed: TokenFeed): Promise<void> {
     while (!session.signal.aborted) {
       for (const { market } of catalogue.of(feed.symbol)) {
-        // As it is known now: the sweeps before it may have taken long.
+        // Looked up again, because the sweeps before it may have taken long.
         const known = catalogue.get(market.marketId)
         if (known !== undefined && !session.signal.aborted && sweeper.isDue(known, clock.now()))
           await sweeper.closed(session, feed, known)

@@ -1,4 +1,4 @@
-/** What the venue's past covers, and what it does not. */
+/** Which ranges the venue's history covers, and which it does not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fastClock, startLoopback } from '../../../test/predictions/loopback.ts'
@@ -106,6 +106,33 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
   )
 })
 
+test('an empty answer covers nothing if the market was traded, and fails if it ran and must have midpoints', async (t) => {
+  let market: object = MARKET
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [market] : []
+      return { data: [], pagination: { has_more: false } }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const covered = async (topic: 'trades' | 'mids', fromS: number, toS: number) => {
+    const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 1), hosts })
+    const range = { fromMs: fromS * 1_000, toMs: toS * 1_000 }
+    const about = { topic, symbol: 'BTC', market: topic === 'mids' ? `${CONDITION}#Up` : CONDITION } as const
+    const pages: HistoryPage[] = []
+    for await (const page of venue.history({ ...about, range }, { signal: new AbortController().signal }))
+      pages.push(page)
+    return pages.map(({ covered }) => covered !== null)
+  }
+  assert.deepEqual(await covered('trades', WINDOW, END), [true])
+  market = { ...MARKET, volumeNum: 12.5 }
+  assert.deepEqual(await covered('trades', WINDOW, END), [false])
+  await assert.rejects(covered('mids', WINDOW, END), { isFinal: false })
+  assert.deepEqual(await covered('mids', WINDOW - 3_600, WINDOW + 60), [true])
+  assert.deepEqual(await covered('mids', END, END + 600), [true])
+})
+
 test('pages that overlap give no trade twice: moved offsets are recognised, a cursor that goes back is refused', async (t) => {
   const row = (index: number) => ({
     ...{ side: 'BUY', size: 1, price: 0.5, timestamp: END - index },
@@ -122,7 +149,7 @@ test('pages that overlap give no trade twice: moved offsets are recognised, a cu
         const next = { has_more: !isSecond, next_cursor: isSecond ? null : 'c1' }
         return { data: isSecond ? rows(9, 15) : rows(0, 10), pagination: next }
       }
-      // Two trades have happened since the first page.
+      // Two trades were made since the first page.
       const offset = Number(url.searchParams.get('offset'))
       return offset === 0 ? rows(0, 10) : offset === 10 ? rows(8, 15) : []
     },

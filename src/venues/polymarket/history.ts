@@ -1,4 +1,4 @@
-/** Polymarket's REST side: books, trades of a market, midpoints of a token, markets of the past. */
+/** Polymarket's REST side: order books, trades of a market, midpoints of a token, past markets. */
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
@@ -9,6 +9,7 @@ import { type RestResponse, VenueError } from '../rest/rest-client.ts'
 import { readEveryRow, readRows, requestTyped } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { listSeries, type PolymarketAskers } from './catalogue.ts'
+import type { DoubtedTrades } from './doubted-trades.ts'
 import {
   type Leg,
   mapMarket,
@@ -35,7 +36,7 @@ import {
 } from './wire.ts'
 
 const TRADES_PER_PAGE = 1_000
-/** The first version of the data interface goes no deeper; some of its answers refuse from 3,000 on. */
+/** Version 1 of the data interface reaches no deeper; some of its endpoints refuse offsets from 3,000 on. */
 const DEEPEST_OFFSET = 10_000
 const MARKETS_WINDOW_MS: Record<MarketType, number> = {
   '5m': 6 * 3_600_000,
@@ -44,7 +45,7 @@ const MARKETS_WINDOW_MS: Record<MarketType, number> = {
   '4h': 12 * 24 * 3_600_000,
   '24h': 60 * 24 * 3_600_000,
 }
-/** Before the venue began, and after our clock by more than it can be wrong: another unit of time. */
+/** A time before the venue existed, or further ahead of our clock than it can be wrong, is in another unit. */
 const FIRST_TRADE_MS = Date.UTC(2020, 0, 1)
 const MAX_AHEAD_MS = 24 * 3_600_000
 /** Markets are listed, and may be traded, some days before their window. */
@@ -56,9 +57,12 @@ const MIDS_PER_PAGE = 10_000
 const MIDS_WINDOW_MS = 24 * 3_600_000
 const MIDS_MARGIN_MS = 3_600_000
 const MIDS_KEPT_MS = 7 * 24 * 3_600_000
+/** A shorter part of a running market may fall between two midpoints. */
+const MIN_QUOTED_MS = 2 * MID_SECONDS * 1_000
 
 export interface PolymarketRest extends PolymarketAskers {
   now(): number
+  readonly doubts: DoubtedTrades
   /** Which version of the data interface is used. */
   readonly dataVersion: 'v1' | 'v2'
 }
@@ -77,13 +81,15 @@ export async function askBook(
 
 export interface AskedTrades {
   readonly trades: TradeObservation[]
-  /** From here on none is missing. */
+  /** No trade is missing from here on. */
   readonly wholeFromMs: number
+  /** The venue listed no trade at all, not even an older one. */
+  readonly isEmpty: boolean
 }
 
 /**
- * The trades of some markets, oldest first, with the ids that the stream gives them. The venue lists the newest first,
- * so a caller that knows everything before an instant reads no further.
+ * Requests the trades of some markets and returns them oldest first, with the ids that the stream gives them. The venue
+ * lists the newest first, so nothing before `sinceMs` has to be read.
  */
 export async function askTrades(
   rest: PolymarketRest,
@@ -103,10 +109,10 @@ export async function askTrades(
       : await askTradesV1(rest, asked, sinceS, signal)
   const legs = new Map(markets.flatMap((market) => market.legs.map((leg) => [leg.tokenId, leg] as const)))
   const receivedMs = rest.now()
-  // A transaction has one time, so none is cut in two.
+  // All trades of a transaction have the same time, so no transaction is split.
   const recent = listed.filter(({ timestamp }) => timestamp >= sinceS)
   const ids = idsOf(recent)
-  // Trades of one second stay in the venue's order: the first of them may open a candle, the last one close it.
+  // Trades of the same second stay in the venue's order, because the first may open a candle and the last may close it.
   const trades = recent
     .toReversed()
     .sort((a, b) => a.timestamp - b.timestamp)
@@ -114,10 +120,10 @@ export async function askTrades(
       const leg = legs.get(row.token_id)
       return leg === undefined ? [] : [mapSweptTrade(row, ids.get(row) ?? '', leg, receivedMs)]
     })
-  return { trades, wholeFromMs: wholeFromS * 1_000 }
+  return { trades, wholeFromMs: wholeFromS * 1_000, isEmpty: listed.length === 0 }
 }
 
-/** Places within a transaction follow facts that every answer agrees on, whatever the order of its rows. */
+/** The position within a transaction follows from facts that every answer agrees on, whatever the order of its rows. */
 function idsOf(rows: readonly TradeV2Wire[]): Map<TradeV2Wire, string> {
   const places = new Map<string, number>()
   const ids = new Map<TradeV2Wire, string>()
@@ -144,7 +150,7 @@ const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 interface AskedMarkets {
   readonly ids: readonly string[]
   readonly tokens: ReadonlySet<string>
-  /** None of them can have been traded before. */
+  /** None of the markets can have been traded before this time. */
   readonly fromMs: number
 }
 
@@ -176,7 +182,7 @@ async function askTradesV2(
   return { listed: found, wholeFromS: sinceS }
 }
 
-/** There is more, by the answer's own word or because its page is full: without a cursor the rest would be missing. */
+/** More rows exist, because the answer says so or its page is full; without a cursor they would be missing. */
 function expectNextPage(
   rest: PolymarketRest,
   { pagination }: RowsV2Wire,
@@ -188,7 +194,7 @@ function expectNextPage(
     throw misfit('more rows, and no cursor to them', origin, answer, rest.data.deadLetters)
 }
 
-/** How many rows at the beginning of a page are those at the end of the pages before it. */
+/** Number of rows at the beginning of a page that repeat the end of the pages before it. */
 function repeatedRows(before: readonly TradeV2Wire[], rows: readonly TradeV2Wire[]): number {
   const [old, young] = [before.slice(-rows.length), rows].map((list) =>
     list.map((row) => `${row.timestamp},${row.side},${factsOf(row)}`),
@@ -200,7 +206,9 @@ function repeatedRows(before: readonly TradeV2Wire[], rows: readonly TradeV2Wire
   return 0
 }
 
-/** No times are requested: the order proves that nothing newer follows, the present that the unit is right. */
+/**
+ * The request has no time range: the order proves that nothing newer follows, and the bounds prove the unit of time.
+ */
 function expectTrades(
   rest: PolymarketRest,
   rows: readonly TradeV2Wire[],
@@ -210,7 +218,7 @@ function expectTrades(
   answer: RestResponse,
 ): void {
   const asked = new Set(ids.map((id) => id.toLowerCase()))
-  // Behind a cursor nothing is newer than what came before it.
+  // Nothing on later pages is newer than the last row before them.
   const toMs = last === undefined ? rest.now() + MAX_AHEAD_MS : last.timestamp * 1_000 + 1
   const fit = {
     origin,
@@ -226,7 +234,7 @@ function expectTrades(
   expectFit(rows, fit, answer, rest.data.deadLetters)
 }
 
-/** The first version takes one market at a time, and of a busy one lists only the newest trades. */
+/** Version 1 takes one market at a time, and lists only the newest trades of a busy market. */
 async function askTradesV1(
   rest: PolymarketRest,
   asked: AskedMarkets,
@@ -245,7 +253,7 @@ async function askTradesV1(
           ? await askPageV1(rest, one, { offset, before, known: ofMarket }, signal)
           : 'too deep'
       if (page === 'too deep') {
-        // The second of the oldest that was next may be next in part.
+        // The second of the oldest trade may be incomplete.
         wholeFromS = Math.max(wholeFromS, (ofMarket.at(-1)?.timestamp ?? 0) + 1)
         break
       }
@@ -274,7 +282,7 @@ async function askPageV1(
     expectTrades(rest, rows, asked, undefined, question.path, answer)
     if (rows.length > 0 && answer.text === before)
       throw misfit('the page before it once more', question.path, answer, rest.data.deadLetters)
-    // Trades that happened since the page before have moved its last rows into this one.
+    // Trades made since the previous page have moved its last rows into this one.
     const fresh = rows.slice(repeatedRows(known, rows))
     expectTrades(rest, fresh, asked, known.at(-1), question.path, answer)
     return { rows: fresh, length: value.length, text: answer.text }
@@ -295,23 +303,26 @@ function asV2(row: TradeV1Wire): TradeV2Wire {
   }
 }
 
-/** A market by its condition id, open or closed. */
+/** Requests the entries of a market, open or closed, by its condition id. */
 async function askMarket(
   rest: PolymarketRest,
   marketId: string,
   signal: AbortSignal,
-): Promise<UpDownMarket | undefined> {
-  // In this order: one that closes between the two is in the second.
+): Promise<UpDownMarket[]> {
+  const found: UpDownMarket[] = []
+  // The order matters: a market that closes between the two requests is in the second answer.
   for (const closed of ['false', 'true']) {
     const query = { condition_ids: [marketId.toLowerCase()], closed }
     const question = { path: '/markets', query, weight: 1 }
     const { value, answer } = await requestTyped(rest.gamma, question, GammaMarkets, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     for (const row of readRows(rest.gamma, value, GammaMarket, about)) {
-      if (row.conditionId.toLowerCase() === marketId.toLowerCase()) return mapMarket(row, rest.now())
+      if (row.conditionId.toLowerCase() !== marketId.toLowerCase()) continue
+      const market = mapMarket(row, answer.receivedMs)
+      if (market !== undefined) found.push(market)
     }
   }
-  return undefined
+  return found
 }
 
 export async function* walkHistory(
@@ -327,17 +338,17 @@ export async function* walkHistory(
   if (marketId === '') throw new RangeError(`polymarket: the history of ${topic} needs a market`)
   const known = knownMarket(marketId)
   const hasLegs = known !== undefined && known.legs.length > 0
-  const market = hasLegs ? known : await askMarket(rest, marketId, signal)
+  const market = hasLegs ? known : (await askMarket(rest, marketId, signal)).at(-1)
   if (market === undefined) throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
-  // Listed without its tokens, as happens just after its creation: nothing is known of it yet.
+  // A market may be listed without its tokens just after its creation; nothing is known of it yet.
   if (market.legs.length === 0) return yield { observations: [], covered: null, missing: [] }
   if (topic === 'trades') return yield* walkTrades(rest, market, range, signal)
   for (const leg of market.legs) {
-    if (outcome === undefined || leg.outcome === outcome) yield* walkMids(rest, leg, range, signal)
+    if (outcome === undefined || leg.outcome === outcome) yield* walkMids(rest, market, leg, range, signal)
   }
 }
 
-/** One page: the venue takes no time range here, and a market's trades are few. */
+/** Yields a single page, because the venue takes no time range here and a market has few trades. */
 async function* walkTrades(
   rest: PolymarketRest,
   market: UpDownMarket,
@@ -345,13 +356,27 @@ async function* walkTrades(
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const askedMs = rest.now()
-  const { trades, wholeFromMs } = await askTrades(rest, [market], signal, range.fromMs)
+  const { trades, wholeFromMs, isEmpty } = await askTrades(rest, [market], signal, range.fromMs)
+  const { marketId } = market.market
+  if (!isEmpty) rest.doubts.settled(marketId)
+  else if (!(await isUntraded(rest, market, signal)) && !rest.doubts.isBelieved(marketId, rest.now()))
+    return yield { observations: [], covered: null, missing: [] }
   const observations = trades.filter(({ venueTimeMs: at }) => at >= range.fromMs && at < range.toMs)
   const covered = rangeOrNull(Math.max(range.fromMs, wholeFromMs), Math.min(range.toMs, askedMs - SETTLE_MS))
   yield { observations, covered, missing: [] }
 }
 
-/** By the end of the markets' windows, one series after the other within each span of time. */
+/** Whether the market's own record agrees with an empty list of trades. */
+async function isUntraded(rest: PolymarketRest, market: UpDownMarket, signal: AbortSignal): Promise<boolean> {
+  if (isTraded(market)) return false
+  const entries = await askMarket(rest, market.market.marketId, signal)
+  return entries.length > 0 && !entries.some(isTraded)
+}
+
+/** The venue omits a volume of 0. */
+export const isTraded = ({ market }: UpDownMarket): boolean => Number(market.volume ?? 0) > 0
+
+/** Lists markets by the end of their windows, one series after another within each span of time. */
 async function* walkMarkets(
   rest: PolymarketRest,
   symbol: AssetSymbol,
@@ -367,7 +392,7 @@ async function* walkMarkets(
       const stepMs = MARKETS_WINDOW_MS[series.marketType]
       for (let partMs = span.fromMs; partMs < span.toMs; partMs += stepMs) {
         const part = { fromMs: partMs, toMs: Math.min(span.toMs, partMs + stepMs) }
-        // In this order: one that closes between the two is in both, else it would be in neither.
+        // The order matters: a market that closes between the two requests is in both lists, otherwise in neither.
         for (const closed of [false, true]) {
           const options = { range: part, closed, nowMs: rest.now(), signal }
           const { found, receivedMs, isWhole } = await listSeries(rest, series, options)
@@ -376,19 +401,20 @@ async function* walkMarkets(
         }
       }
     }
-    // A window that cannot be read may have been traded like any other.
+    // A window that cannot be read may have been traded like any other, so the span is not covered.
     yield { observations, covered: isRead ? span : null, missing: [] }
   }
 }
 
-/** One request per day of a token: samples of every minute are retained for a week. */
+/** One request per token and day; the venue keeps one-minute samples for a week. */
 async function* walkMids(
   rest: PolymarketRest,
+  { market }: UpDownMarket,
   leg: Leg,
   range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  // Only the newer data interface keeps the midpoints of markets that are over.
+  // Only version 2 of the data interface keeps the midpoints of markets that have ended.
   if (rest.dataVersion !== 'v2') return yield notProvided(range)
   const { lost, kept } = splitByAge(range, rest.now() - MIDS_KEPT_MS)
   if (lost !== null) yield notProvided(lost)
@@ -399,11 +425,19 @@ async function* walkMids(
     const { mids, isFine } = await askMids(rest, leg, window, signal)
     const observations = mids.filter(({ venueTimeMs: at }) => at >= window.fromMs && at < window.toMs)
     const covered = rangeOrNull(window.fromMs, Math.min(window.toMs, askedMs - SETTLE_MS))
+    // A running market is quoted every minute, so an empty answer about one proves nothing.
+    if (observations.length === 0 && isRunning(market, window))
+      throw new VenueError('polymarket lists no midpoint of a running market', { isFinal: false })
     yield { observations, covered: isFine ? covered : null, missing: [] }
   }
 }
 
-/** A bucket that begins before the window may reach into it, and the settlement comes after the end. */
+function isRunning({ startTime, endTime }: UpDownMarket['market'], { fromMs, toMs }: HistoryRange): boolean {
+  if (startTime == null || endTime == null) return true
+  return Math.min(endTime, toMs) - Math.max(startTime, fromMs) >= MIN_QUOTED_MS
+}
+
+/** A bucket that begins before the window may reach into it, and the settlement follows after the end. */
 function expectMids(
   rest: PolymarketRest,
   rows: readonly { readonly timestamp: number }[],

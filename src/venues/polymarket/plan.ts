@@ -11,8 +11,8 @@ export const polymarketPlan: PredictionPlan = {
   volume: 'money',
   hasTokens: true,
   hasOpenInterest: false,
-  endless: ['5m', '15m'],
-  // Nothing is numbered: what a lost frame changed is found with the next comparison, which comes once a minute.
+  endless: ['5m', '15m', '1h'],
+  // Frames are not numbered, so what a lost one changed is found only by the next comparison, once a minute.
   booksFinalAfterMs: 150_000,
   publishEveryMs: 2_000,
   tradesBeforeMs: 25 * 3_600_000,

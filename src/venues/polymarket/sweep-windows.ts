@@ -4,7 +4,7 @@
  *   a round over every listed window, every four minutes ──▶ all trades before it were emitted
  *   a window that has closed: a minute later, and once more ten minutes later ──▶ it is swept for good
  *
- * Those that the stream sent stay as they are: their time is finer.
+ * Trades that the stream has sent stay as they are, because their time is more precise.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
@@ -13,12 +13,12 @@ import type { SessionIo } from '../live/venue-tasks.ts'
 import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { TokenFeed } from './feed.ts'
-import { askTrades, type PolymarketRest } from './history.ts'
+import { askTrades, isTraded, type PolymarketRest } from './history.ts'
 import type { KnownMarket } from './known-market.ts'
 import type { UpDownMarket } from './mapper.ts'
 
 const RETRY = { baseMs: 2_000, capMs: 60_000 }
-/** The venue takes so many markets in one question. */
+/** The most markets that the venue accepts in one request. */
 const MARKETS_PER_QUESTION = 20
 
 interface Round {
@@ -26,7 +26,7 @@ interface Round {
   failures: number
   /** Everything before this was emitted. */
   toMs: number
-  /** Windows of which everything was emitted up to then. */
+  /** Windows whose trades were all emitted up to `toMs`. */
   known: ReadonlySet<string>
 }
 
@@ -35,11 +35,11 @@ export function createWindowSweeper(options: {
   rest: PolymarketRest
   clock: Clock
   random: () => number
-  /** Emits what is known of the windows and was not emitted yet. */
+  /** Emits windows that are new or have changed since they were last emitted. */
   emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }) {
   const { catalogue, rest, clock, random } = options
-  /** Per market the sweeps that were done, and those that failed since. */
+  /** Per market: the sweeps that are done, and the failures since the last one. */
   const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
   const rounds = new Map<AssetSymbol, Round>()
 
@@ -53,9 +53,13 @@ export function createWindowSweeper(options: {
     sinceMs: number,
   ): Promise<void> {
     const byId = new Map(markets.map((market) => [market.market.marketId, market]))
-    // What is on its way over the stream is left to it.
+    // Newer trades may still be on their way over the stream and are left to it.
     const settledMs = clock.now() - TIMES.listedWithinMs / 2
-    const { trades } = await askTrades(rest, markets, session.signal, sinceMs)
+    const { trades, isEmpty } = await askTrades(rest, markets, session.signal, sinceMs)
+    const traded = isEmpty ? markets.filter(isTraded) : []
+    const doubted = traded.filter(({ market }) => !rest.doubts.isBelieved(market.marketId, clock.now()))
+    if (doubted.length > 0) throw new Error('the venue lists no trade of a traded market')
+    for (const { leg } of trades) rest.doubts.settled(leg?.marketId ?? '')
     options.emitMarkets(session, feed.symbol)
     for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
@@ -111,7 +115,7 @@ export function createWindowSweeper(options: {
       if (afterMs === undefined || market.legs.length === 0) return false
       return nowMs >= closedMs + afterMs && nowMs >= nextMs
     },
-    /** The sweep of a window that has closed. */
+    /** Sweeps a window that has closed. */
     async closed(session: SessionIo, feed: TokenFeed, market: KnownMarket) {
       const { marketId } = market.market
       const sweep = sweepOf(marketId)
@@ -128,7 +132,7 @@ export function createWindowSweeper(options: {
       sweep.failures = 0
       if (isDone(marketId)) session.emit(`trades:${feed.symbol}`, { kind: 'swept', ...about(feed, marketId) })
     },
-    /** The round over all windows of the symbol, when it is due. */
+    /** Runs the round over all windows of the symbol if it is due. */
     async round(session: SessionIo, feed: TokenFeed) {
       const nowMs = clock.now()
       const before = rounds.get(feed.symbol) ?? { nextMs: 0, failures: 0, toMs: 0, known: new Set() }

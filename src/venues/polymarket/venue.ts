@@ -12,11 +12,12 @@ import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleLive } from './assemble-live.ts'
 import { createPolymarketCatalogue } from './catalogue.ts'
 import { polymarketDescription as describe, type PolymarketHosts } from './describe.ts'
+import { DoubtedTrades } from './doubted-trades.ts'
 import { askBook, askTrades, type PolymarketRest, walkHistory } from './history.ts'
 import type { Leg } from './mapper.ts'
 import { type ReferenceOptions, referenceRelay } from './reference-relay.ts'
 
-/** The venue is moving from one interface to the next; which one is used is a setting. */
+/** The venue is moving from one interface to the next; these settings choose which one is used. */
 export interface PolymarketOptions extends ReferenceOptions {
   /** Version of the data interface that lists trades. */
   readonly dataVersion?: 'v1' | 'v2'
@@ -51,7 +52,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   }
   const venueTime = createVenueTime({ clock, askVenue: askTime })
 
-  /** The Up token of the shortest running window. */
+  /** The Up token of the running window that ends first. */
   async function runningLeg(symbol: AssetSymbol, signal: AbortSignal): Promise<Leg> {
     const find = () => {
       const nowMs = clock.now()
@@ -106,7 +107,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   }
 }
 
-/** Each host has a limit of its own. */
+/** One client per host, because each host has its own limit. */
 function restOf(
   hosts: PolymarketHosts,
   dependencies: PolymarketDependencies,
@@ -132,6 +133,7 @@ function restOf(
     clob: accessTo(hosts.clob, clob),
     data: accessTo(hosts.data, data),
     now: () => clock.now(),
+    doubts: new DoubtedTrades(),
     dataVersion: dependencies.polymarket?.dataVersion ?? 'v2',
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a recorder with nothing configured sends to the real exchanges, typed in from their protocol pages: the sockets
- * and subscriptions of its plan, and the first question for each kind of past with its host, path and parameters.
- * Only the last hop is bent to loopback stand-ins that record.
+ * What a recorder with nothing configured sends to the real exchanges, copied from their documentation: the sockets and
+ * subscriptions of its plan, and the first request for each kind of history with its host, path and parameters. Only
+ * the last hop is redirected to loopback stand-ins that record.
  */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
@@ -29,7 +29,7 @@ const subscriptions = (type: string, more = '') =>
 type Exchange = 'binance-spot' | 'binance-futures' | 'hyperliquid'
 
 interface SentToVenue {
-  /** Address without its streams, the streams it names, and the frames that are sent on it. */
+  /** URL without its streams, the streams that it names, and the frames that are sent on the socket. */
   readonly sockets: readonly { url: string; streams: string[]; frames: string[] }[]
   readonly questions: readonly {
     readonly request: Omit<HistoryRequest, 'symbol' | 'range'>
@@ -41,8 +41,12 @@ interface SentToVenue {
 const spot = 'https://data-api.binance.vision/api/v3'
 const futures = 'https://fapi.binance.com'
 const range = `startTime=${from}&endTime=${to - 1}`
-/** One candle more than is wanted: only a later one proves that a candle was closed. */
+/** One candle more than is wanted, because only a later one proves that a candle was closed. */
 const candles = (lengthMs: number) => `startTime=${from}&endTime=${to + lengthMs - 1}`
+/** From a little before the range on, for less than an hour. */
+const trades = `startTime=${from - 5_000}&endTime=${to - 5_000 - 1}`
+/** Includes the rate before the range; the next rate after it is still to come, so there is no end. */
+const rates = `startTime=${from - 8 * HOUR - MINUTE}`
 const info = 'https://api.hyperliquid.xyz/info'
 
 const SENT: Record<Exchange, SentToVenue> = {
@@ -65,7 +69,7 @@ const SENT: Record<Exchange, SentToVenue> = {
       },
       {
         request: { topic: 'aggregate_trades' },
-        url: `${spot}/aggTrades?symbol=BTCUSDT&${range}&limit=1000`,
+        url: `${spot}/aggTrades?symbol=BTCUSDT&${trades}&limit=1000`,
       },
       {
         request: { topic: 'aggregate_trades', afterId: 41 },
@@ -85,12 +89,12 @@ const SENT: Record<Exchange, SentToVenue> = {
     questions: [
       {
         request: { topic: 'candles', interval: '1m' },
-        // Up to 99 rows cost 1.
+        // Up to 99 rows cost a weight of 1.
         url: `${futures}/fapi/v1/klines?symbol=BTCUSDT&interval=1m&${candles(MINUTE)}&limit=61`,
       },
       {
         request: { topic: 'aggregate_trades' },
-        url: `${futures}/fapi/v1/aggTrades?symbol=BTCUSDT&${range}&limit=1000`,
+        url: `${futures}/fapi/v1/aggTrades?symbol=BTCUSDT&${trades}&limit=1000`,
       },
       {
         request: { topic: 'aggregate_trades', afterId: 41 },
@@ -98,7 +102,7 @@ const SENT: Record<Exchange, SentToVenue> = {
       },
       {
         request: { topic: 'funding' },
-        url: `${futures}/fapi/v1/fundingRate?symbol=BTCUSDT&${range}&limit=1000`,
+        url: `${futures}/fapi/v1/fundingRate?symbol=BTCUSDT&${rates}&limit=1000`,
       },
       {
         request: { topic: 'open_interest' },
@@ -137,7 +141,7 @@ const SENT: Record<Exchange, SentToVenue> = {
   },
 }
 
-/** A clock's answer, or an empty list. */
+/** Answers a request for the time, and everything else with an empty list. */
 const answered = (path: string, body: string) =>
   path.endsWith('/time') || body.includes('exchangeStatus') ? { serverTime: NOW, time: NOW } : []
 
@@ -183,14 +187,17 @@ for (const [name, { sockets: expected, questions }] of Object.entries(SENT) as [
       const venue = VENUES[name].create(dependencies)
       const asked = { ...request, symbol: 'BTC', range: { fromMs: from, toMs: to } } as const
       const pages = venue.history(asked, { signal: AbortSignal.timeout(60_000) })[Symbol.asyncIterator]()
-      // Of these there is always some: the empty answer of the stand-in is no answer.
+      // These always have data, so the stand-in's empty answer is refused.
       const isAlwaysThere =
-        ['open_interest', 'candles'].includes(request.topic) ||
+        ['open_interest', 'candles', 'aggregate_trades'].includes(request.topic) ||
         (name === 'hyperliquid' && request.topic === 'funding')
       if (isAlwaysThere)
-        await assert.rejects(pages.next(), /no sample at all|no candle (from|before)|a rate was left out/)
+        await assert.rejects(
+          pages.next(),
+          /no sample at all|no candle (from|before)|a rate was left out|no newest trade|is not the last one/,
+        )
       else assert.deepEqual((await pages.next()).value?.missing, [])
-      // The clock comes first, and an empty answer may be asked for twice.
+      // The time is requested first, and a request with an empty answer may be repeated.
       const at = rest.asked.findIndex(
         (each) => !/time$|exchangeStatus/.test(each.path + each.body.slice(0, 32)),
       )

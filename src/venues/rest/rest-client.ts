@@ -1,8 +1,8 @@
 /**
- * Sends requests to a venue's REST interface without ever breaking its limits.
+ * Sends requests to a venue's REST interface without ever exceeding its limits.
  *
  *   budget ──▶ halted? wait ──▶ ask ──▶ ok ▸ JSON
- *                 ▲                └──▶ limit or ban ▸ halt everybody, then again
+ *                 ▲                └──▶ limit or ban ▸ halt all requests, then again
  *                 ╰─────────────────────── fault ▸ backoff, at most `tries` times
  *
  * A limit or a ban stops every request of this client, not only the one that met it.
@@ -19,14 +19,14 @@ import { createWeightBudget, type RequestBudget } from './weight-budget.ts'
 
 export interface RestRequest {
   readonly path: string
-  /** A list repeats its name. */
+  /** A list repeats the parameter's name for each value. */
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
-  /** Given: a POST of this as JSON. */
+  /** If set, the request is a POST with this value as JSON. */
   readonly body?: unknown
   readonly weight: number
-  /** Which budget it counts against; by default the first one. */
+  /** The budget that the request counts against; by default the first one. */
   readonly pool?: string
-  /** Part of a walk through the past: leaves a share of every window to the live side. */
+  /** Part of a history walk, which leaves a share of every window to the live side. */
   readonly isBackground?: boolean
 }
 
@@ -42,11 +42,11 @@ export interface RestLimits {
   readonly tries: number
   readonly backoff: BackoffPolicy
   readonly answerWithinMs: number
-  /** Measures that, where responses take another time than the data has. */
+  /** Measures `answerWithinMs` where responses take real time but the data follows another clock. */
   readonly answerClock?: Clock
   readonly inFlight: number
   readonly maxAnswerBytes: number
-  /** A longer halt fails the request at once instead of being waited for. */
+  /** A longer halt fails the request at once instead of making it wait. */
   readonly maxWaitMs: number
 }
 
@@ -55,18 +55,18 @@ export const REST_LIMITS: RestLimits = {
   backoff: { baseMs: 500, capMs: 15_000 },
   answerWithinMs: 15_000,
   inFlight: 4,
-  /** No answer has a fifth of it. */
+  /** At least five times the size of any real answer. */
   maxAnswerBytes: 16 * 1024 * 1024,
   maxWaitMs: 180_000,
 }
 
-/** The share of the budget that walks through the past may use; the live side of the smallest budget needs the rest. */
+/** The share of the budget that history walks may use; with the smallest budget, the live side needs the rest. */
 const BACKGROUND_SHARE = 0.85
 
-/** Parts of a message are the venue's words, which may be of any length; it goes into the log. */
+/** Error messages quote the venue, at any length, and go into the log. */
 const MAX_MESSAGE_CHARS = 500
 
-/** The venue refused, or did not answer in any of the tries. */
+/** The venue refused the request, or answered none of the tries usably. */
 export class VenueError extends Error {
   readonly isFinal: boolean
   constructor(message: string, options: { isFinal: boolean; cause?: unknown }) {
@@ -110,8 +110,9 @@ export function createRestClient(options: {
   const firstPool = Object.keys(options.budgets)[0]
   const sent = countSentWeight(options.budgets, clock)
   const counts = { asked: 0, retried: 0, halts: 0 }
-  let haltedUntilMs = 0
-  /** When each pending request was sent, the oldest first. */
+  /** In monotonic time, because the wall clock may be set. */
+  let haltedToMs = Number.NEGATIVE_INFINITY
+  /** When each pending request was sent, oldest first. */
   const underWay = new Map<symbol, number>()
   const turns = createTurns(limits.inFlight)
 
@@ -122,7 +123,7 @@ export function createRestClient(options: {
     let fault = ''
     for (let attempt = 0; attempt < limits.tries; attempt++) {
       if (attempt > 0) counts.retried += 1
-      // The budget is waited for outside of the turn: a walk through the past must not hold up the live side.
+      // The wait for the budget happens outside of the turn, so that a history walk does not hold up the live side.
       await waitForHalt(signal)
       const isBackground = question.isBackground === true
       await pool.take(question.weight, signal, isBackground ? BACKGROUND_SHARE : 1)
@@ -150,7 +151,7 @@ export function createRestClient(options: {
       fault = verdict.kind === 'ok' ? 'the answer is not JSON' : verdict.reason
       if (verdict.kind === 'halt') {
         counts.halts += 1
-        haltedUntilMs = Math.max(haltedUntilMs, clock.now() + verdict.waitMs)
+        haltedToMs = Math.max(haltedToMs, elapsedMs(clock) + verdict.waitMs)
       } else {
         await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
       }
@@ -160,10 +161,10 @@ export function createRestClient(options: {
 
   async function waitForHalt(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const waitMs = haltedUntilMs - clock.now()
+      const waitMs = haltedToMs - elapsedMs(clock)
       if (waitMs <= 0) return
       if (waitMs > limits.maxWaitMs) {
-        const until = new Date(haltedUntilMs).toISOString()
+        const until = new Date(clock.now() + waitMs).toISOString()
         throw new VenueError(`${venue}: halted by the venue until ${until}`, { isFinal: false })
       }
       await clock.sleep(waitMs, signal)
@@ -183,7 +184,7 @@ export function createRestClient(options: {
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     let isLate = false
-    // Time in which this thread could not read does not count.
+    // Time during which this thread could not read does not count.
     const answered = runAfterReading(answerClock, limits.answerWithinMs, () => {
       isLate = true
       stop.abort()
@@ -216,7 +217,7 @@ export function createRestClient(options: {
     }
   }
 
-  /** Undefined for a body that was cut off or is not JSON: a fault like any other. */
+  /** Undefined for a body that is truncated or not JSON, which is a fault like any other. */
   function parsed(reply: Reply): RestResponse | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)
@@ -241,7 +242,7 @@ export function createRestClient(options: {
     request: ask,
     stats: () => ({
       ...counts,
-      haltedUntilMs,
+      haltedUntilMs: counts.halts === 0 ? 0 : clock.now() + haltedToMs - elapsedMs(clock),
       waitingMs: waitingMs(),
       sent: sent.read(),
       used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
@@ -272,7 +273,7 @@ async function boundedText(response: HttpResponse, maxBytes: number): Promise<st
     chunks.push(chunk)
   }
   const [first] = chunks
-  // Of an answer that counts every byte must be right; the text of an error is only shown.
+  // A successful answer must be valid UTF-8 throughout; the text of an error is only shown.
   const fatal = response.status >= 200 && response.status < 300
   return new TextDecoder('utf-8', { fatal }).decode(
     chunks.length === 1 ? first : Buffer.concat(chunks, bytes),

@@ -20,6 +20,18 @@ test('the time of the venue is kept for a minute', async () => {
   assert.equal(await time.now(signal), NOW + 60_001 + 1_700)
 })
 
+test('a clock that was set is compared with that of the venue again', async () => {
+  const manual = manualClock(NOW)
+  let setMs = 0
+  const clock = { ...manual, now: () => manual.now() + setMs, elapsed: () => manual.now() - NOW }
+  const time = createVenueTime({ clock, askVenue: async () => ({ venueMs: manual.now(), roundTripMs: 0 }) })
+  for (const stepMs of [0, 30_000, -600_000, 0]) {
+    setMs = stepMs
+    manual.advance(1_000)
+    assert.equal(await time.now(signal), manual.now(), `set by ${stepMs} ms`)
+  }
+})
+
 test('a time that is none of now is refused, shown to the operator, and asked for again', async () => {
   const clock = manualClock(NOW)
   let venueMs = NOW

@@ -1,0 +1,43 @@
+/** When the chain replaces its newest blocks, a round comes again under its number, with another time and price. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readRows } from '../../../test/predictions/compare.ts'
+import { openOracleRecorder, oracleRound, START_MS } from '../../../test/predictions/oracle-recorder.ts'
+import { steeredClock } from '../../../test/predictions/paced-clock.ts'
+import type { CandleRow } from '../../core/rows/schemas.ts'
+import type { HistoryPage, Venue } from '../../venues/venue.ts'
+
+const round = (number: bigint, second: number, price: string) => oracleRound(6n, number, second, price)
+
+test('a round of a block that is replaced changes its candle, though it is closed; it is final when no block can be replaced', async (t) => {
+  const clock = steeredClock(START_MS)
+  async function* history({ range }: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
+    // From a block that is replaced before the same round is received.
+    yield { observations: [round(1n, 4, '150')], covered: range, missing: [] }
+  }
+  const { store, rows, feed, tracker, recorder } = await openOracleRecorder(t, clock, history)
+  recorder.begins('oracle_rounds', START_MS + 4_000)
+  await recorder.close(START_MS)
+  const facts = async () => {
+    await rows.flush()
+    const [row] = await readRows<CandleRow>(store, feed, [''], { from: START_MS, to: START_MS + 300_000 })
+    const [finality] = await store.series.finality([feed])
+    return [row?.open, row?.high, row?.low, row?.close, row?.closed, finality?.before ?? 0]
+  }
+  for (const next of [round(1n, 5, '101'), round(2n, 280, '190'), round(3n, 305, '103')]) {
+    await clock.moveTo(next.receivedMs)
+    recorder.observe(next)
+  }
+  await clock.moveTo(START_MS + 400_000)
+  recorder.observedTo('oracle_rounds', START_MS + 395_000, START_MS + 95_000)
+  recorder.show(clock.now())
+  tracker.coverTo(START_MS + 390_000)
+  await recorder.close(START_MS + 400_000)
+  assert.deepEqual(await facts(), [101, 190, 101, 190, true, 0])
+  recorder.observe(round(2n, 284, '99'))
+  assert.deepEqual(await facts(), [101, 101, 99, 99, true, 0])
+  recorder.observedTo('oracle_rounds', START_MS + 695_000, START_MS + 395_000)
+  await recorder.close(START_MS + 700_000)
+  assert.deepEqual(await facts(), [101, 101, 99, 99, true, START_MS + 300_000])
+})

@@ -1,0 +1,58 @@
+/**
+ * Rounds whose blocks the chain may still replace: those that were emitted, and those that the history has read, which
+ * may be of the previous phase. Each is read again until its block is too deep to be replaced.
+ */
+import type { OracleRoundObservation } from '../observation.ts'
+import type { Round } from './abi.ts'
+
+interface UnsettledRound {
+  readonly updatedMs: number
+  /**
+   * As it was emitted; undefined if only the history has read it, because it is unknown which version the caller has.
+   */
+  readonly emitted: OracleRoundObservation | undefined
+}
+
+export type UnsettledRounds = ReturnType<typeof createUnsettledRounds>
+
+/** @param settlesAfterMs blocks of this age are no longer replaced */
+export function createUnsettledRounds(settlesAfterMs: number) {
+  const feeds = new Map<string, Map<bigint, UnsettledRound>>()
+  const of = (proxy: string) => {
+    const known = feeds.get(proxy) ?? new Map<bigint, UnsettledRound>()
+    feeds.set(proxy, known)
+    return known
+  }
+  const forgetBefore = (proxy: string, timeMs: number) => {
+    const known = of(proxy)
+    for (const [roundId, { updatedMs }] of known) if (updatedMs < timeMs) known.delete(roundId)
+  }
+
+  return {
+    emitted(observation: OracleRoundObservation): void {
+      const { roundId, updatedMs } = observation
+      of(observation.instrument).set(roundId, { updatedMs, emitted: observation })
+    },
+    /** Clocks may differ, so rounds are kept for twice the necessary time. */
+    read(proxy: string, { roundId, updatedAt }: Round, nowMs: number): void {
+      const updatedMs = updatedAt * 1_000
+      if (updatedMs >= nowMs - 2 * settlesAfterMs && !of(proxy).has(roundId))
+        of(proxy).set(roundId, { updatedMs, emitted: undefined })
+    },
+    /** The rounds to read again. The nodes may disagree on one forever, so it is given up at twice the settling age. */
+    list(proxy: string, reachedMs: number): (readonly [bigint, UnsettledRound])[] {
+      forgetBefore(proxy, reachedMs - 2 * settlesAfterMs)
+      return [...of(proxy)]
+    },
+    /** Whether `settle` would settle a round of this time. */
+    isSettling: (updatedMs: number, reachedMs: number): boolean => updatedMs < reachedMs - settlesAfterMs,
+    /**
+     * All rounds were read again from blocks up to `reachedMs`. Returns the time before which nothing can be replaced.
+     */
+    settle(proxy: string, reachedMs: number): number {
+      const settledMs = reachedMs - settlesAfterMs
+      forgetBefore(proxy, settledMs)
+      return settledMs
+    },
+  }
+}
