@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allEvents } from '../../test/fakes/chain-rig.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
+import { encodeAddress } from '../core/chain/address.ts'
+import type { ChainStore } from '../store/chain.ts'
 import { createIndexer } from './indexer.ts'
 
 const id = (n: number) => n.toString(16).padStart(64, '0')
 const bytes = (value: object) => Buffer.from(JSON.stringify(value))
 const MEMPOOL = 'node#1'
 
-/** Transaction n spends these outputs; in chain answers they are worth 1,000 each. */
+/** Transaction n spends these outputs. In chain answers they are worth 1,000 each. */
 function transaction(n: number, spends: readonly number[]) {
   const utxoEntry = { amount: 1_000, scriptPublicKey: '0000aa', blockDaaScore: 1, isCoinbase: false }
   return {
@@ -38,8 +40,19 @@ const coinbase = (n: number) => ({
 async function rig() {
   const stores = storesIn(':memory:').chain('test')
   let nowMs = 1_000
+  let blocksWait = false
+  let isAckLost = false
+  const chain: ChainStore = {
+    ...stores.chain,
+    async write(batch) {
+      const written = await stores.chain.write(batch)
+      if (!isAckLost) return written
+      isAckLost = false
+      throw new Error('committed, but not acknowledged')
+    },
+  }
   const create = () =>
-    createIndexer({ ...stores, network: 'testnet-10', now: () => nowMs, dropAfterMs: 60_000 })
+    createIndexer({ ...stores, chain, network: 'testnet-10', now: () => nowMs, dropAfterMs: 60_000 })
   let indexer = await create()
   await indexer.startAt({ hash: id(9_000), blueScore: 1, daaScore: 1, timeMs: 1 }, [])
   let tip = 9_000
@@ -58,28 +71,40 @@ async function rig() {
     restart: async () => {
       indexer = await create()
     },
-    /** The nodes have lost the chain up to this block. */
+    /** The nodes lose the chain up to this block. */
     lose: async () => {
       const gap = { fromHash: id(tip), fromBlueScore: tip, fromTimeMs: 1, toHash: id(20_000), toTimeMs: 2 }
       tip = 20_000
       const start = { hash: id(tip), blueScore: tip, daaScore: tip, timeMs: 2 }
       await indexer.startAt(start, [{ ...gap, atMs: nowMs, reason: 'pruned' }])
     },
+    /** The next write is committed and reported as failed. */
+    loseAck: () => {
+      isAckLost = true
+    },
+    /** More blocks have been received than are recorded. */
+    letBlocksWait: () => {
+      blocksWait = true
+    },
     pass: (ms: number) => {
       nowMs += ms
     },
-    poll: (...found: ReturnType<typeof transaction>[]) =>
-      indexer.applyMempool(
-        bytes({ mempoolEntries: found.map((one) => ({ fee: 7, transaction: one, is_orphan: false })) }),
-        MEMPOOL,
-      ),
+    poll: (...found: (ReturnType<typeof transaction> & { isOrphan?: true })[]) => {
+      const mempoolEntries = found.map(({ isOrphan = false, ...one }) => ({
+        ...{ fee: isOrphan ? 0 : 7, transaction: one, is_orphan: isOrphan },
+      }))
+      return indexer.applyMempool(bytes({ mempoolEntries }), MEMPOOL)
+    },
     blockAdded: (n: number, ...carried: ReturnType<typeof transaction>[]) => {
       const transactions = [coinbase(n + 100_000), ...carried]
       const transactionIds = transactions.map((one) => one.verboseData.transactionId)
       const block = { header: header(n), transactions, verboseData: { transactionIds, isChainBlock: false } }
-      return indexer.applyNotifications({ blocks: [bytes({ block })], daaScores: [], blueScores: [] })
+      const completeToMs = blocksWait ? {} : { completeToMs: nowMs }
+      return indexer.applyNotifications({
+        ...{ blocks: [bytes({ block })], daaScores: [], blueScores: [], ...completeToMs },
+      })
     },
-    /** One chain block more, or another one in place of the last. */
+    /** Adds one chain block, or replaces the last one. */
     accept: async (
       options: { instead?: boolean; isPart?: boolean },
       ...accepted: ReturnType<typeof transaction>[]
@@ -129,6 +154,78 @@ test('a replaced transaction is dropped by the poll that shows the other, and co
   assert.deepEqual(await told(), ['1 mempool', '2 mempool', '3 mempool'], 'each enters once')
 })
 
+test('a transaction that was just mined is not called replaced by an orphan that spends the same', async (t) => {
+  const { close, poll, pass, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  pass(200)
+  await poll({ ...transaction(2, [50]), isOrphan: true })
+  assert.deepEqual(await status(1), ['pending', null])
+})
+
+test('a transaction whose write was committed but failed for the writer is dropped like any other', async (t) => {
+  const { close, accept, blockAdded, loseAck, pass, poll, status } = await rig()
+  t.after(close)
+  loseAck()
+  await assert.rejects(blockAdded(9_500, transaction(1, [50])))
+  await blockAdded(9_500, transaction(1, [50]))
+  loseAck()
+  await assert.rejects(poll(transaction(2, [51])))
+  assert.deepEqual([await status(1), await status(2)], Array(2).fill(['pending', null]))
+  pass(1_000)
+  await accept({})
+  for (let i = 0; i < 7; i++) {
+    await poll()
+    pass(9_000)
+    await accept({})
+  }
+  await poll()
+  assert.deepEqual([await status(1), await status(2)], Array(2).fill(['dropped', null]))
+})
+
+test('an orphan has paid nobody until it is in the pool proper, also after a restart', async (t) => {
+  const { chain, close, poll, pass, restart, told, status } = await rig()
+  t.after(close)
+  const paid = async (n: number) => {
+    const address = encodeAddress({ prefix: 'kaspatest', version: 0, payload: Buffer.from(id(n), 'hex') })
+    const { rows } = await chain.addressPage({ address, limit: 10 })
+    return [rows.map((row) => row.amount), (await chain.transaction(id(n)))?.fee]
+  }
+  const orphan = (n: number) => ({ ...transaction(n, [n + 50]), isOrphan: true as const })
+  for (let i = 0; i < 2; i++) {
+    await poll(orphan(1), orphan(2))
+    pass(200)
+  }
+  assert.deepEqual(
+    [await status(1), await paid(1)],
+    [
+      ['pending', null],
+      [[], null],
+    ],
+  )
+  await poll(transaction(1, [51]), orphan(2))
+  assert.deepEqual(
+    [await paid(1), await paid(2)],
+    [
+      [[900n], 7n],
+      [[], null],
+    ],
+  )
+  await restart()
+  pass(200)
+  await poll(transaction(1, [51]), orphan(2))
+  pass(200)
+  await poll(transaction(1, [51]), transaction(2, [52]))
+  assert.deepEqual(
+    [await paid(1), await paid(2)],
+    [
+      [[900n], 7n],
+      [[900n], 7n],
+    ],
+  )
+  assert.deepEqual(await told(), ['1 mempool', '2 mempool'])
+})
+
 test('an evicted transaction is dropped within five seconds, one that left for a block is not', async (t) => {
   const { close, poll, pass, blockAdded, status } = await rig()
   t.after(close)
@@ -141,6 +238,19 @@ test('an evicted transaction is dropped within five seconds, one that left for a
   }
   assert.deepEqual(await status(1), ['dropped', null])
   assert.deepEqual(await status(2), ['pending', null])
+})
+
+test('while blocks wait to be recorded, one that left the mempool may be in one of them', async (t) => {
+  const { close, poll, pass, blockAdded, letBlocksWait, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  letBlocksWait()
+  for (let ms = 0; ms < 4_500; ms += 500) {
+    pass(500)
+    await blockAdded(101 + ms)
+    await poll()
+  }
+  assert.deepEqual(await status(1), ['pending', null])
 })
 
 test('what an accepted transaction spends is lost to the others, also to one whose block has left the chain', async (t) => {

@@ -1,4 +1,7 @@
-/** The mempool by difference: what is new becomes an event and a pending row; what has left it unaccepted is dropped. */
+/**
+ * Applies the mempool as a difference: a new transaction becomes an event and a pending row, and one that has left the
+ * mempool without being accepted is dropped.
+ */
 
 import type { Network } from '../core/chain/network.ts'
 import type { Outpoint } from '../core/chain/transaction.ts'
@@ -16,23 +19,26 @@ export interface ApplyMempoolOptions {
   now: () => number
   pending: PendingTransactions
   earlier: EarlierAcceptance
-  /** Whose mempool it is: the node, and which of its lives. */
+  /** Identifies the mempool: the node and its current run, because a restarted node has another mempool. */
   mempool: string
-  /** Not while the index is behind: what has left the mempool may have been accepted. */
+  /** False while the index is behind, because a transaction that has left the mempool may have been accepted. */
   mayDrop: boolean
   bytes: Uint8Array
 }
 
 export interface MempoolApplied {
-  /** The newest number of the log, when anything was written. */
+  /** The newest sequence number of the log, if anything was written. */
   readonly newestSeq: number | undefined
-  /** Transactions have entered lately, in the mempool or in blocks. */
+  /** Transactions have entered recently, through the mempool or in blocks. */
   readonly isFlowing: boolean
 }
 
-/** New ones that one write takes at most; the next poll takes the rest. */
+/** New transactions per write; the next poll takes the rest. */
 const MAX_ENTERED = 2_000
-/** Those that the index is asked about: the mempool of a node that is behind has many that it knows as confirmed. */
+/**
+ * Transactions to look up in the index per poll. The mempool of a node that is behind holds many that the index knows
+ * as confirmed.
+ */
 const MAX_ASKED = 20_000
 
 export async function applyMempool(options: ApplyMempoolOptions): Promise<MempoolApplied> {
@@ -41,8 +47,12 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
   const asked = new Map<string, Members>()
   for (const json of entriesOf(options.bytes)) {
     const txId = idOf(json)
-    if (pending.has(txId)) pending.inMempool(txId, mempool, atMs, () => spendsOf(json))
-    else if (asked.size < MAX_ASKED) asked.set(txId, json)
+    const isOrphan = json.is_orphan === true
+    const isPending = pending.has(txId)
+    if (isPending) pending.inMempool(txId, { mempool, atMs, isOrphan }, () => spendsOf(json))
+    // A transaction that was an orphan still lacks its rows.
+    const isDone = isPending && (isOrphan || !pending.mayLackRows(txId))
+    if (!isDone && asked.size < MAX_ASKED) asked.set(txId, json)
   }
   const expects = (await store.checkpoint())?.hash ?? null
   const known = await store.known([...asked.keys()])
@@ -50,21 +60,24 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
   const present: SeenTransaction[] = []
   for (const [txId, json] of asked) {
     if (present.length >= MAX_ENTERED) break
-    // The mempool of a node that is behind: the index is newer.
+    // A confirmed transaction is still in the mempool of a node that is behind; the index is newer.
     if (known.get(txId)?.status === 'confirmed' || (!known.has(txId) && earlier.has(txId))) continue
     const entry = readEntry(json, txId)
     if (entry !== undefined) present.push(entry)
   }
   const unreported = present.filter(({ txId }) => {
     const before = known.get(txId)
-    return before?.status !== 'pending' || !before.hasMempoolEvent
+    return before?.status !== 'pending' || !before.hasMempoolEvent || pending.mayLackRows(txId)
   })
   const entered = await enterTransactions(unreported, known, { store, network, batch })
   const written =
     entered.length > 0 ? await store.write({ atMs, expects, entered, events: batch.events }) : undefined
-  // Only after the write: what could not be written is new again at the next poll.
-  for (const { txId, transaction } of present)
-    pending.inMempool(txId, mempool, atMs, () => transaction.inputs.map((input) => input.previousOutpoint))
+  // Only after the write, so that a transaction whose write failed is new again at the next poll.
+  for (const { txId, transaction, isOrphan } of present)
+    pending.inMempool(txId, { mempool, atMs, isOrphan }, () =>
+      transaction.inputs.map((input) => input.previousOutpoint),
+    )
+  for (const { txId, isOrphan } of unreported) if (!isOrphan) pending.rowsWritten(txId)
   const dropped = options.mayDrop ? pending.due(mempool, atMs) : []
   const gone = dropped.length > 0 ? await store.write({ atMs, expects, dropped }) : undefined
   for (const { txId } of dropped) pending.leave(txId)
@@ -94,7 +107,7 @@ function readEntry(entry: Members, txId: string): SeenTransaction | undefined {
   const isOrphan = entry.is_orphan === true
   return {
     txId,
-    // The node does not know an orphan's fee.
+    // The node does not know the fee of an orphan.
     fee: isOrphan ? null : BigInt(entry.fee as number | bigint),
     isOrphan,
     transaction: read.transaction,

@@ -1,6 +1,6 @@
 /**
- * Blocks of the DAG and the two scores: one event for each block, however often and by whichever node it was sent. A
- * transaction that a block shows first enters with it: its own events come before the block's.
+ * Blocks of the DAG and the two scores. Each block makes one event, no matter how often and by which node it is sent. A
+ * transaction first seen in a block enters with it, and its own events come before the block's.
  */
 import type { Network } from '../core/chain/network.ts'
 import type { Transaction } from '../core/chain/transaction.ts'
@@ -37,12 +37,12 @@ interface BlockTransaction {
   readonly transaction: Transaction
 }
 
-/** A block, and its transactions when they are needed: few of them are seen there first. */
+/** A block whose transactions are read only if needed, because few of them are first seen in a block. */
 interface CarryingBlock extends ReadDagBlock {
   readonly transactions: () => readonly BlockTransaction[]
 }
 
-/** What one write takes at most, but for a single block. */
+/** Limit for one write, unless a single block has more. */
 const TRANSACTIONS_PER_WRITE = 2_000
 
 export async function applyNotifications(
@@ -71,7 +71,10 @@ export async function applyNotifications(
     }
   }
   const newestSeq = await recordBlocks(blocks, context, { add: addScores, seenTo })
-  // Only after the write: a score that could not be written is new again when it is tried again.
+  // Backfilled blocks, or only some of the waiting ones, do not show that the newest blocks are recorded.
+  const { completeToMs } = notifications
+  if (blocks.length > 0 && completeToMs !== undefined) context.pending.blocksRecorded(completeToMs)
+  // Only after the write, so that a score whose write failed is new again at the next try.
   Object.assign(scores, { blueScore, daaScore })
   return newestSeq
 }
@@ -79,13 +82,13 @@ export async function applyNotifications(
 export interface BlocksApplied {
   readonly newestSeq: number | undefined
   readonly count: number
-  /** The last block of the answer that is in the chain: where the next query starts. */
+  /** The last block of the answer that is in the chain. The next query starts there. */
   readonly lastChainBlock: ChainPlace | undefined
 }
 
 /**
- * The answer of getBlocks with blocks and their transactions. It begins with the block that was asked from; one that does
- * not is an answer to another question, which says nothing about the blocks after this one.
+ * Applies an answer of getBlocks with blocks and their transactions. It must begin with the block that was asked from;
+ * otherwise it belongs to another request and says nothing about the blocks after that one.
  */
 export async function applyBlocks(
   lowHash: string,
@@ -117,7 +120,7 @@ export async function applyBlocks(
   }
 }
 
-/** What belongs to the last write. */
+/** Belongs to the last write only. */
 interface LastWrite {
   readonly add?: (batch: EventBatch) => void
   readonly seenTo?: ChainPlace | undefined
@@ -138,7 +141,7 @@ async function recordBlocks(
   return newestSeq
 }
 
-/** At least one, which may be empty. */
+/** Returns at least one group, which may be empty. */
 function groupsOf(blocks: readonly CarryingBlock[]): CarryingBlock[][] {
   let group: CarryingBlock[] = []
   const groups = [group]
@@ -176,7 +179,7 @@ async function recordGroup(
     })
   }
   add?.(batch)
-  // Also where nothing is new: a later start need not ask for these blocks again.
+  // `seenTo` is written even if nothing is new, so that a later start need not ask for these blocks again.
   if (batch.events.length === 0 && seenTo === undefined) return undefined
   const { newestSeq } = await store.write({
     atMs,
@@ -193,14 +196,13 @@ async function recordGroup(
       transaction.inputs.map((input) => input.previousOutpoint),
     )
   for (const { transactionIds } of blocks) for (const txId of transactionIds) pending.inBlock(txId, atMs)
-  if (blocks.length > 0) pending.blocksRecorded(atMs)
   if (seenTo !== undefined) earlier.seenTo(seenTo)
   return batch.events.length === 0 ? undefined : newestSeq
 }
 
-/** Transactions of these blocks that no event has reported, each once. */
+/** The transactions of these blocks that no event has reported yet, each once. */
 async function unreportedIn(blocks: readonly CarryingBlock[], store: ChainStore, earlier: EarlierAcceptance) {
-  // The first transaction of a block is its coinbase, which no mempool ever has.
+  // The first transaction of a block is its coinbase, which is never in a mempool.
   const known = await store.known([...new Set(blocks.flatMap((block) => block.transactionIds.slice(1)))])
   const isUnreported = (txId: string) => {
     const before = known.get(txId)

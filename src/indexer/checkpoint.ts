@@ -1,7 +1,7 @@
 /**
- * Where to continue when the nodes do not know the last followed block. A node may have died with a block that never
- * left it: then an older block of the followed chain is known. Only when none is known, not even the oldest stored
- * one, the chain in between is lost: a gap.
+ * Finds where to continue when no node knows the last followed block. A node may have died with a block that no other
+ * node received; then an older block of the followed chain is still known. Only if none is known, not even the oldest
+ * stored one, the chain in between is lost and becomes a gap.
  */
 import { gapBetween } from '../events/gap-event.ts'
 import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
@@ -14,7 +14,7 @@ export type Resumption =
   | { readonly kind: 'lost'; readonly oldestTried: ChainBlock }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
-/** Queries at doubling distances below the checkpoint. */
+/** Tries blocks at doubling distances below the checkpoint. */
 export async function findKnownBlock(
   indexer: Pick<Indexer, 'chainBlockBelow'>,
   queries: ChainQueries,
@@ -33,11 +33,11 @@ export async function findKnownBlock(
 }
 
 /**
- * The first start begins at the end of the chain: what came before is not covered. What the last blocks before it accepted
- * is known, so that another copy of it in a later block is not taken for pending.
+ * The first start begins at the end of the chain; older blocks are not covered. The transactions accepted by the last
+ * blocks before it are remembered, so that another copy in a later block is not mistaken for a pending transaction.
  */
 export async function startFirst(
-  indexer: Indexer,
+  indexer: Pick<Indexer, 'knowEarlier' | 'startAt'>,
   queries: ChainQueries,
   prefer: string | undefined,
 ): Promise<ChainBlock | undefined> {
@@ -50,7 +50,10 @@ export async function startFirst(
   return start
 }
 
-/** A young index that is started again: blocks that carry what was accepted before it may still come. */
+/**
+ * After a restart of a young index: blocks with copies of transactions accepted before the index began may still
+ * arrive.
+ */
 export async function startYoung(
   indexer: Indexer,
   queries: ChainQueries,
@@ -62,25 +65,25 @@ export async function startYoung(
   await knowEarlier(indexer, queries, { from: first, upTo: first.hash, prefer })
 }
 
-/** The chain goes on while it is asked about. */
+/** Twice the depth, because the chain grows while the node is being asked. */
 const untilBlueScore = ({ blueScore }: ChainBlock) => blueScore + 2 * EARLIER_DEPTH
 
 async function knowEarlier(
-  indexer: Indexer,
+  indexer: Pick<Indexer, 'knowEarlier'>,
   queries: ChainQueries,
   { from, upTo, prefer }: { from: ChainBlock; upTo: string | undefined; prefer: string | undefined },
 ): Promise<string | undefined> {
   const answer = await queries.acceptedFromBelow(from.hash, EARLIER_DEPTH, prefer)
   if (answer.kind === 'unavailable') throw new Error(answer.detail)
-  // The node has nothing below it any more.
+  // The node no longer has anything below that block.
   if (answer.kind === 'unknown_block') return undefined
   return indexer.knowEarlier(answer.bytes, { upTo, untilBlueScore: untilBlueScore(from) })
 }
 
 /**
- * Continues from the oldest block that the node still has, and records what is in between as a gap. A node whose
- * chain ends below ours may only be behind: with `patient` it is given time, and nothing is done. Nor is anything done
- * where the node knows a block of ours after all: it may have caught up since it was asked.
+ * Continues from the oldest block that the node still has, and records the range in between as a gap. A node whose
+ * chain ends below ours may only be behind; with `patient` nothing is done, to give it time. Nothing is done either if
+ * the node knows one of our blocks after all, because it may have caught up since it was asked.
  */
 export async function startAfterGap(
   indexer: Pick<Indexer, 'chainBlockBelow' | 'recordedTo' | 'startAt'>,
@@ -92,7 +95,8 @@ export async function startAfterGap(
   if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
   if ((await findKnownBlock(indexer, queries, ends.node)).kind !== 'lost') return undefined
   const gap = gapBetween(from, ends.oldest, 'pruned', nowMs)
-  // Where the chain itself is lost, nobody has its last blocks any more that were followed and not recorded.
+  // Blocks that were followed but not yet recorded are lost as well, because no node has that part of the chain any
+  // more.
   const recorded = await indexer.recordedTo()
   const gaps =
     recorded === undefined || recorded.hash === from.hash

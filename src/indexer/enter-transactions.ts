@@ -1,6 +1,6 @@
 /**
- * Transactions that are seen for the first time, in a mempool or in a block: a pending row each, and one
- * `mempool_entry` with the parsed kinds of that stage, before anything that their acceptance causes.
+ * Enters transactions that are seen for the first time, in a mempool or in a block. Each gets a pending row and one
+ * `mempool_entry` with the parsed kinds of that stage, before any event caused by its acceptance.
  */
 import type { Network } from '../core/chain/network.ts'
 import type { Transaction } from '../core/chain/transaction.ts'
@@ -14,7 +14,7 @@ import { spentOutputs } from './spent-outputs.ts'
 export interface SeenTransaction {
   readonly txId: string
   readonly transaction: Transaction
-  /** As the node gives it; null where it does not. */
+  /** As reported by the node; null if the node does not report it. */
   readonly fee: bigint | null
   readonly isOrphan: boolean
   readonly firstSeen: 'mempool' | 'block'
@@ -32,9 +32,9 @@ export async function enterTransactions(
     const parsed = parseTransaction(transaction, { network, spent: spent[place] ?? [], txId })
     const fee = one.fee ?? feeOf(parsed)
     if (before?.hasMempoolEvent !== true) addMempoolEvents(batch, parsed, { ...one, fee })
-    // The rows of one that was accepted before were made from resolved inputs: they are better than these.
-    const effects =
-      before === undefined ? movementsOf(parsed).map(({ effect }) => ({ ...effect, event: null })) : []
+    // Nobody has verified an orphan's inputs or signatures, so it does not count as a payment yet.
+    const movements = one.isOrphan ? [] : movementsOf(parsed)
+    const effects = movements.map(({ effect }) => ({ ...effect, event: null }))
     return { txId, parsed: parsedText(parsed), fee, effects }
   })
 }

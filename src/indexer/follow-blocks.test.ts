@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../test/fakes/stores.ts'
+import { gapBetween } from '../events/gap-event.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
@@ -12,7 +13,7 @@ import { createIndexer } from './indexer.ts'
 
 const hash = (digit: string) => digit.repeat(64)
 
-/** An answer of getBlocks: names and blue scores of blocks that are all in the chain. */
+/** An answer of getBlocks, given the names and blue scores of blocks that are all in the chain. */
 function blocksAnswer(...blocks: readonly (readonly [name: string, blueScore: unknown])[]): string {
   return JSON.stringify({
     blocks: blocks.map(([name, blueScore]) => ({
@@ -26,8 +27,9 @@ function blocksAnswer(...blocks: readonly (readonly [name: string, blueScore: un
 const place = (digit: string, blueScore: number): ChainPlace => ({ hash: hash(digit), blueScore })
 
 /**
- * A fill from block 0, with a followed chain of 1 and 9 that have the blue scores 5 and 50. Without `answerFrom` no node knows
- * it, and the node's oldest block, 2, has that blue score. Other places are lost one after another, between two tries.
+ * Fills from block 0, with a followed chain of blocks 1 and 9 at blue scores 5 and 50. By default no node knows block
+ * 0, and the node's oldest block, 2, has `oldestBlueScore`. Further `places` are lost one after another, between two
+ * tries.
  */
 async function fillOver(
   oldestBlueScore: number,
@@ -129,7 +131,7 @@ test('a node whose answers go round in circles, or have no scores, is not asked 
 })
 
 test('blocks are not taken for complete by an answer to another question or one that ends below the followed chain', async () => {
-  // The answer that the first question of all got, when its block was the last one.
+  // The answer to the very first request, from when its block was the last one.
   const stale = await fillOver(20, () => blocksAnswer(['1', 5]))
   assert.equal(stale.logged, 0)
   assert.match(stale.troubles.join(), /asked from 0+, not from 1+/)
@@ -201,4 +203,30 @@ test('where no node knows the oldest place any more, blocks are requested from t
   )
   assert.deepEqual(other.asked, [hash('0'), hash('0'), hash('1'), hash('9')])
   assert.equal(other.logged, 1)
+})
+
+test('a gap of blocks whose write is committed but reported as failed is recorded once', async () => {
+  const { chain, events, close } = storesIn(':memory:').chain('test')
+  let failures = 1
+  const failing: typeof chain = {
+    ...chain,
+    async write(batch) {
+      const written = await chain.write(batch)
+      if (failures-- > 0) throw new Error('the disk failed')
+      return written
+    },
+  }
+  const now = () => 9_000
+  const indexer = await createIndexer({
+    ...{ chain: failing, events, network: 'testnet-10', now, dropAfterMs: 1 },
+  })
+  const block = { hash: hash('1'), blueScore: 5, daaScore: 5, timeMs: 5 }
+  await writeNext(chain, { atMs: 1, start: block })
+  const gap = gapBetween(block, { ...block, hash: hash('2') }, 'blocks_pruned', 7)
+  await assert.rejects(indexer.recordGap(gap), /the disk failed/)
+  await indexer.recordGap({ ...gap, atMs: 8 })
+  assert.deepEqual(await chain.gaps(), [gap])
+  const logged = (await events.after({ afterSeq: 0, limit: 100 })).events
+  assert.equal(logged.length, 1)
+  await close()
 })

@@ -3,7 +3,7 @@
  *
  *   lost ──live again──▶ read the blocks since the last one known before the loss ──▶ then the queue ──▶ live
  *
- * The index recognises blocks that it has recorded already, so that ranges may overlap.
+ * The index recognises blocks that it has already recorded, so ranges may overlap.
  */
 
 import { gapBetween } from '../events/gap-event.ts'
@@ -23,41 +23,45 @@ export interface FollowBlocksOptions {
   random: () => number
   wake: Wake
   signal: AbortSignal
-  /** Notifications of this long are written together. */
+  /** Notifications that arrive within this time are written together. */
   gatherMs: () => number
   prefer: () => string | undefined
-  /** Before that nothing is recorded. */
+  /** Nothing is recorded while this is false. */
   hasStart: () => boolean
-  /** From where blocks may be missing; taken once. Undefined: none are. */
+  /** The place from which blocks may be missing, handed out once; undefined if none are missing. */
   takeMissing: () => ChainPlace | undefined
-  /** Below which block of the chain all blocks have been notified; undefined: not known. */
+  /** The chain block below which all blocks have been notified; undefined if unknown. */
   notifiedTo: () => ChainPlace | undefined
-  /** All of these blocks are written. */
+  /** Called when all blocks below this place are written. */
   onSeen: (seenTo: ChainPlace) => void
-  /** From where to query again when notifications had to be dropped. */
+  /** The place from which to query again after notifications had to be dropped. */
   recover: () => ChainPlace | undefined
   onWritten: (newestSeq: number) => void
-  /** No node has these blocks any more: they were not recorded. */
+  /** No node has these blocks any more, so they were not recorded. */
   onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
 }
 
 const MAX_WAIT_MS = 1_000
 const RETRY = { baseMs: 100, capMs: 3_000 }
-/** Notifications that cannot be written that often may be the fault themselves. */
+/** After this many failed writes, the notifications themselves may be the cause, and they are dropped. */
 const MAX_TRIES = 3
-/** A node that died may have been the only one with its last blocks: this many below, the others know them. */
+/**
+ * A node that died may have been the only one with its last blocks. The other nodes know a block that lies this many
+ * below.
+ */
 const OLDER_BLOCKS = 1_000
 const MAX_ROUNDS = 100_000
-/** Places from which blocks may be missing while none of them can be asked for. */
+/** Limit for remembered places from which blocks may be missing while none can be queried. */
 const MAX_MISSING = 100
 
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
   const { indexer, queue, clock, wake, signal } = options
   let failures = 0
   /**
-   * Oldest first. The first one is filled up to the end of the chain, which covers the others: they matter where no node
-   * knows it. It moves up with what is recorded, so that a fault in the middle does not start all over.
+   * Oldest first. Filling from the first place runs up to the end of the chain and so covers the others, which matter
+   * only if no node knows the first. The place moves up with what is recorded, so that a fault in the middle does not
+   * restart the whole fill.
    */
   const missing: ChainPlace[] = []
   let unwritten: { batch: NotificationBatch; seenTo: ChainPlace | undefined } | undefined
@@ -75,9 +79,11 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         else missing.shift()
       }
       for (unwritten ??= take(); unwritten !== undefined && !signal.aborted; unwritten = take()) {
-        const newestSeq = await indexer.applyNotifications(unwritten.batch, unwritten.seenTo)
+        const { batch, seenTo } = unwritten
+        const complete = queue.isDrained ? { ...batch, completeToMs: clock.now() } : batch
+        const newestSeq = await indexer.applyNotifications(complete, seenTo)
         if (newestSeq !== undefined) options.onWritten(newestSeq)
-        if (unwritten.seenTo !== undefined) options.onSeen(unwritten.seenTo)
+        if (seenTo !== undefined) options.onSeen(seenTo)
         failures = 0
       }
       failures = 0
@@ -102,9 +108,9 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   }
 
   /**
-   * The oldest block that the node has, where it lies between our place and the followed tip: what is below it
-   * is lost. Above the tip the chain itself has a gap, which covers the blocks too; and a node that is merely behind
-   * sends its blocks when it has them.
+   * The node's oldest block, if it lies between `from` and the followed tip; everything below it is lost. If it lies
+   * above the tip, the chain itself has a gap, which covers the blocks too. A node that is merely behind sends its
+   * blocks once it has them.
    */
   async function lostUpTo(from: ChainBlock | undefined): Promise<BlockFacts | undefined> {
     const [tip, ends] = [await indexer.checkpoint(), await options.queries.ends(options.prefer())]
@@ -121,8 +127,9 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   }
 
   /**
-   * The highest of what is followed and of what the subscribed node has. Another node that is behind, or an old answer,
-   * ends below it: the blocks in between may have been sent before the subscription, and nobody sends them again.
+   * The higher of the followed tip and the subscribed node's sink. A fill that stops below it (at a node that is
+   * behind, or with a stale answer) is incomplete: the blocks in between may have been sent before the subscription and
+   * are not sent again.
    */
   async function newestBlock(): Promise<ChainPlace | undefined> {
     const tip = await indexer.checkpoint()
@@ -131,17 +138,17 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     return sink !== undefined && sink.blueScore > tip.blueScore ? sink : tip
   }
 
-  /** False: no node knows blocks after this place, and nothing says that they are lost. */
+  /** Returns false if no node knows the blocks after this place and nothing proves that they are lost. */
   async function fill(from: ChainPlace): Promise<boolean> {
     let low = from.hash
     const goal = await newestBlock()
-    /** Of the last answer; each goes on above the one before. */
+    /** Blue score reached by the last answer; each answer must continue above the one before. */
     let reached = -1
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
       const answer = await options.queries.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
       if (answer.kind === 'unknown_block') {
-        // The node that had it is gone. Others know an older one, which the next try asks them for.
+        // The node that had this block is gone. The next try asks the others from an older block that they know.
         if (reached >= 0) throw new Error(`blocks after ${low} cannot be asked for any more`)
         const above = ((await indexer.checkpoint())?.blueScore ?? 0) - from.blueScore
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS + Math.max(0, above))

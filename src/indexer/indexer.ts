@@ -1,6 +1,6 @@
 /**
- * Turns the node's answers into index rows and events. It does no networking: answers come in as the bytes that
- * the node sent, so that it can run in its own thread. One piece of work at a time, in order.
+ * Turns the node's answers into index rows and events. It does no networking: answers arrive as the bytes that the
+ * node sent, so that it can run in its own thread. It does one piece of work at a time, in order.
  *
  * The path of a block from the node to a webhook:
  *
@@ -13,20 +13,21 @@
  *                   checkpoint in one transaction
  *   main thread     follow-chain ─▶ events/publish, which readers wait for ─▶ webhooks, stream
  *
- * Blocks of the DAG and scores come as notifications: relay/notification-queue ─▶ follow-blocks ─▶
- * apply-notifications. Nothing is parsed before the indexer thread, and what is large never crosses the main loop
- * as objects.
+ * Blocks of the DAG and scores arrive as notifications: relay/notification-queue ─▶ follow-blocks ─▶
+ * apply-notifications. Nothing is parsed before it reaches the indexer thread, so large data never crosses the main
+ * loop as objects.
  */
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
-import type {
-  ChainBlock,
-  ChainGap,
-  ChainPlace,
-  ChainStore,
-  ChainWrite,
-  IndexRetention,
+import {
+  type ChainBlock,
+  type ChainGap,
+  type ChainPlace,
+  type ChainStore,
+  type ChainWrite,
+  CheckpointMovedError,
+  type IndexRetention,
 } from '../store/chain.ts'
 import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
@@ -41,39 +42,47 @@ export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
   readonly added: number
   readonly removed: number
-  /** The blue score at which the node's chain ends, where it is the beginning of ours, or lighter: nothing was done. */
+  /**
+   * Set if nothing was done because the node's chain is the beginning of ours or lighter: the blue score at which it
+   * ends.
+   */
   readonly behindAt: number | undefined
-  /** With it: the last common block, where the node's chain may go on above it, and leave ours there. */
+  /**
+   * Set together with `behindAt`: the last common block, if the node's chain may continue above it and fork off there.
+   */
   readonly commonTo?: string | undefined
   readonly newestSeq: number | undefined
 }
 
 export interface Indexer {
   checkpoint(): Promise<ChainBlock | undefined>
-  /** A followed block that many steps below the checkpoint; the oldest stored one where it is further. */
+  /** The followed block this many steps below the checkpoint, or the oldest stored one if the chain is shorter. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
-  /** Below which block of the chain all blocks were recorded. */
+  /** The chain block below which all blocks were recorded. */
   seenTo(): Promise<ChainPlace | undefined>
-  /** The last followed block before the first one that was not recorded as a block; undefined where all are. */
+  /** The last followed block before the first one that was not recorded as a block; undefined if all are recorded. */
   recordedTo(): Promise<ChainBlock | undefined>
-  /** Follows from this block on, as the first start or after a gap. */
+  /** Follows from this block on, at the first start or after a gap. */
   startAt(block: ChainBlock, gaps: readonly ChainGap[]): Promise<void>
-  /** Takes in what was accepted before the index's first block; the last block of which it was, undefined for none. */
+  /**
+   * Takes in what was accepted before the index's first block. Returns the last block taken, or undefined if there is
+   * none.
+   */
   knowEarlier(bytes: Uint8Array, bounds: EarlierBounds): Promise<string | undefined>
-  /** Records what is missing beside the followed chain. */
+  /** Records a gap without changing where the chain is followed. */
   recordGap(gap: ChainGap): Promise<void>
   /**
-   * The bytes of an answer, here and below, may be moved to another thread: they are gone with the call. `isPart`: the
-   * chain may go on behind the answer, however few blocks it has.
+   * The bytes of an answer, here and below, may be transferred to another thread; the caller must not use them
+   * afterwards. `isPart`: the node's chain may continue beyond the answer, no matter how few blocks the answer has.
    */
   applyChain(startHash: string, bytes: Uint8Array, force: boolean, isPart?: boolean): Promise<ChainApplied>
-  /** `mempool` names whose it is: a node that was restarted has another one. */
+  /** `mempool` names the mempool; a restarted node has another one. */
   applyMempool(bytes: Uint8Array, mempool: string): Promise<MempoolApplied>
-  /** With them, all blocks below `seenTo` are recorded. */
+  /** After this write, all blocks below `seenTo` are recorded. */
   applyNotifications(notifications: NotificationBatch, seenTo?: ChainPlace): Promise<number | undefined>
-  /** The blocks from `lowHash` on. */
+  /** Applies the blocks from `lowHash` on. */
   applyBlocks(lowHash: string, bytes: Uint8Array): Promise<BlocksApplied>
-  /** One bounded step. */
+  /** Does one bounded step. */
   prune(events: Retention, index: IndexRetention): Promise<boolean>
 }
 
@@ -88,21 +97,32 @@ export interface IndexerOptions {
 }
 
 const MAX_PENDING = 1_000_000
-/** The chain is asked for every second: one that has not been at its end for so long is being caught up with. */
+/** The chain is queried every second. If its end was not reached for this long, the index is catching up. */
 const AT_END_MS = 10_000
 
 export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
-  const { chain, events, network, now, dropAfterMs } = options
+  const { events, network, now, dropAfterMs } = options
   const onUnreadable = options.onUnreadable ?? (() => {})
-  const pending = new PendingTransactions({
-    txIds: await chain.pending(MAX_PENDING, lostAtMs(await chain.gaps())),
-    atMs: now(),
-    dropAfterMs,
-  })
+  /** A write that failed may still have been committed, and then the store has other pending transactions than we. */
+  let isPendingUncertain = false
+  const chain: ChainStore = {
+    ...options.chain,
+    async write(batch) {
+      try {
+        return await options.chain.write(batch)
+      } catch (error) {
+        // This one says that nothing was written.
+        if (!(error instanceof CheckpointMovedError)) isPendingUncertain = true
+        throw error
+      }
+    },
+  }
+  const storedPending = async () => chain.pending(MAX_PENDING, lostAtMs(await chain.gaps()))
+  const pending = new PendingTransactions({ txIds: await storedPending(), atMs: now(), dropAfterMs })
   const earlier = new EarlierAcceptance()
   const context = { store: chain, network, now, pending, earlier }
   const scores = { daaScore: -1, blueScore: -1 }
-  /** When the index was last seen to be at the end of the chain; never since a start. */
+  /** When the index was last at the end of the chain; minus infinity until the first time after a start. */
   let atEndMs = Number.NEGATIVE_INFINITY
   const isAtEnd = () => now() - atEndMs <= AT_END_MS
   let last: Promise<unknown> = Promise.resolve()
@@ -112,16 +132,39 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     return result
   }
 
+  /** As `inTurn`, for work that relies on the pending transactions. */
+  const inTurnWithPending = <T>(work: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      if (isPendingUncertain) {
+        const stored = await storedPending()
+        if (stored.length < MAX_PENDING) pending.keepOnly(new Set(stored))
+        pending.restore(stored, now())
+        isPendingUncertain = false
+      }
+      return work()
+    })
+
   function reachEnd(): void {
     if (!isAtEnd()) pending.waitAnew(now())
     atEndMs = now()
   }
 
   async function startAt(start: ChainBlock, gaps: readonly ChainGap[]): Promise<void> {
+    const isLost = lostAtMs(gaps) !== undefined
+    // Before the write, which may be committed although it fails.
+    if (isLost) atEndMs = Number.NEGATIVE_INFINITY
     await write({ start, ...gapRows(gaps) })
-    if (lostAtMs(gaps) === undefined) return reachEnd()
-    pending.forget()
-    atEndMs = Number.NEGATIVE_INFINITY
+    if (isLost) pending.forget()
+    else reachEnd()
+  }
+
+  async function recordGap(gap: ChainGap): Promise<void> {
+    // A write that was committed although it failed is tried again.
+    const isRecorded = (await chain.gaps()).some(
+      ({ fromHash, toHash, reason }) =>
+        fromHash === gap.fromHash && toHash === gap.toHash && reason === gap.reason,
+    )
+    if (!isRecorded) await write(gapRows([gap]))
   }
 
   async function applyAnswer(
@@ -166,14 +209,14 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     recordedTo: () => inTurn(() => recordedTo(chain)),
     startAt: (start, gaps) => inTurn(() => startAt(start, gaps)),
     knowEarlier: (bytes, bounds) => inTurn(async () => earlier.take(bytes, bounds)),
-    recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
+    recordGap: (gap) => inTurn(() => recordGap(gap)),
     applyChain: (startHash, bytes, force, isPart = false) =>
-      inTurn(() => applyAnswer(startHash, bytes, { force, isPart })),
+      inTurnWithPending(() => applyAnswer(startHash, bytes, { force, isPart })),
     applyMempool: (bytes, mempool) =>
-      inTurn(() => applyMempool({ ...context, mempool, bytes, mayDrop: isAtEnd() })),
+      inTurnWithPending(() => applyMempool({ ...context, mempool, bytes, mayDrop: isAtEnd() })),
     applyNotifications: (notifications, seenTo) =>
-      inTurn(() => applyNotifications(notifications, scores, context, seenTo)),
-    applyBlocks: (lowHash, bytes) => inTurn(() => applyBlocks(lowHash, bytes, context)),
+      inTurnWithPending(() => applyNotifications(notifications, scores, context, seenTo)),
+    applyBlocks: (lowHash, bytes) => inTurnWithPending(() => applyBlocks(lowHash, bytes, context)),
     prune: (retention, index) =>
       inTurn(async () => {
         const [log, rows] = [await events.retain(retention), await chain.prune(index)]
@@ -187,7 +230,7 @@ function lostAtMs(gaps: readonly ChainGap[]): number | undefined {
   return gaps.findLast(({ reason }) => reason === 'pruned')?.atMs
 }
 
-/** A recorded gap has a position in the log. */
+/** A recorded gap is also an event, so that it has a position in the log. */
 function gapRows(gaps: readonly ChainGap[]): Pick<ChainWrite, 'gaps' | 'events'> {
   return { gaps, events: gaps.map(gapEvent) }
 }

@@ -15,16 +15,28 @@ function pendingOf(txIds: readonly string[] = []) {
 
 test('a replaced transaction is due at the poll that shows its replacement, which it names', () => {
   const pending = pendingOf()
-  pending.inMempool('old', 'a', 0, spends('x', 'y'))
-  pending.inMempool('other', 'a', 0, spends('z'))
-  pending.inMempool('new', 'a', 200, spends('y'))
-  pending.inMempool('other', 'a', 200, spends('z'))
+  pending.inMempool('old', { mempool: 'a', atMs: 0 }, spends('x', 'y'))
+  pending.inMempool('other', { mempool: 'a', atMs: 0 }, spends('z'))
+  pending.inMempool('new', { mempool: 'a', atMs: 200 }, spends('y'))
+  pending.inMempool('other', { mempool: 'a', atMs: 200 }, spends('z'))
   assert.deepEqual(pending.due('a', 200), [{ txId: 'old', replacedBy: 'new' }])
+})
+
+test('an orphan replaces nothing: what it spends may be spent by a block that is on its way', () => {
+  const pending = pendingOf()
+  pending.inMempool('tx', { mempool: 'a', atMs: 0 }, spends('x'))
+  pending.inMempool('orphan', { mempool: 'a', atMs: 200, isOrphan: true }, spends('x'))
+  assert.deepEqual(pending.due('a', 200), [])
+  pending.blocksRecorded(3_000)
+  pending.inMempool('orphan', { mempool: 'a', atMs: 3_200, isOrphan: true }, spends('x'))
+  assert.deepEqual(pending.due('a', 3_200), [{ txId: 'tx', replacedBy: null }])
+  pending.inMempool('orphan', { mempool: 'a', atMs: 3_400 }, spends('x'))
+  assert.deepEqual(pending.due('a', 3_400), [{ txId: 'tx', replacedBy: 'orphan' }])
 })
 
 test('an evicted transaction is due within five seconds, while blocks arrive that do not carry it', () => {
   const pending = pendingOf()
-  pending.inMempool('tx', 'a', 0, spends('x'))
+  pending.inMempool('tx', { mempool: 'a', atMs: 0 }, spends('x'))
   for (let atMs = 200; atMs < 3_000; atMs += 200) {
     pending.blocksRecorded(atMs)
     assert.deepEqual(pending.due('a', atMs), [])
@@ -38,7 +50,7 @@ test('without blocks, from another node and after a restart of the node only the
     ['b', true],
   ] as const) {
     const pending = pendingOf()
-    pending.inMempool('tx', 'a', 0, spends('x'))
+    pending.inMempool('tx', { mempool: 'a', atMs: 0 }, spends('x'))
     if (hasBlocks) pending.blocksRecorded(50_000)
     assert.deepEqual(pending.due(mempool, 60_000), [])
     assert.equal(pending.due(mempool, 60_001).length, 1)
@@ -50,9 +62,9 @@ test('without blocks, from another node and after a restart of the node only the
 
 test('a transaction that left the mempool for a block waits for its acceptance', () => {
   const pending = pendingOf()
-  pending.inMempool('tx', 'a', 0, spends('x'))
+  pending.inMempool('tx', { mempool: 'a', atMs: 0 }, spends('x'))
   pending.inBlock('tx', 100)
-  pending.inMempool('rival', 'a', 300, spends('x'))
+  pending.inMempool('rival', { mempool: 'a', atMs: 300 }, spends('x'))
   pending.blocksRecorded(20_000)
   assert.deepEqual(pending.due('a', 20_000), [{ txId: 'rival', replacedBy: 'tx' }])
   pending.leave('rival')
@@ -63,7 +75,7 @@ test('a transaction that left the mempool for a block waits for its acceptance',
 test('what an accepted transaction spends, its rivals cannot: also one that a block showed first', () => {
   const pending = pendingOf()
   pending.inBlock('first', 0, [point('x')])
-  pending.inMempool('second', 'a', 0, spends('x', 'y'))
+  pending.inMempool('second', { mempool: 'a', atMs: 0 }, spends('x', 'y'))
   assert.deepEqual(pending.rivalsOf('third', [point('x'), point('q')]).sort(), ['first', 'second'])
   assert.deepEqual(pending.rivalsOf('first', [point('x')]), ['second'])
   pending.leave('second')

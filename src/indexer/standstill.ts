@@ -1,14 +1,17 @@
-/** For how long no chain of the nodes that are behind has grown: a node that catches up grows, another chain need not. */
-import type { Clock } from '../kit/clock.ts'
+/**
+ * Measures for how long no chain of the nodes behind us has grown. The chain of a node that catches up grows; another
+ * chain may not.
+ */
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 
 export interface Standstill {
-  /** The node's chain ended at this blue score; undefined: it is not behind. */
+  /** Reports the blue score at which the node's chain ended; undefined if the node is not behind. */
   ended(node: string, blueScore: number | undefined): void
-  /** Between the first and the last answer that showed no growth. */
+  /** The time between the first and the last answer without growth. */
   stoodMs(): number
 }
 
-export function watchStandstill(clock: Pick<Clock, 'now'>): Standstill {
+export function watchStandstill(clock: Clock): Standstill {
   const ends = new Map<string, number>()
   let sinceMs: number | undefined
   let stoodMs = 0
@@ -21,7 +24,7 @@ export function watchStandstill(clock: Pick<Clock, 'now'>): Standstill {
         return
       }
       const before = ends.get(node) ?? blueScore
-      const nowMs = clock.now()
+      const nowMs = elapsedMs(clock)
       if (sinceMs === undefined || blueScore > before) sinceMs = nowMs
       ends.set(node, Math.max(before, blueScore))
       stoodMs = nowMs - sinceMs

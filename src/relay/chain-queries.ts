@@ -1,18 +1,18 @@
-/** Queries about the chain after a known block. Answers stay bytes, which the code that applies them parses. */
+/** Queries about the chain after a known block. Answers stay bytes and are parsed by the code that applies them. */
 import { scoreOf } from '../core/chain/score.ts'
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { type Asked, chainByBlock } from './chain-by-block.ts'
 
 export type ChainAnswer =
-  /** `isPart`: the node's chain may go on behind it, however few blocks it has. */
+  /** `isPart`: the node's chain may continue beyond the answer, no matter how few blocks the answer has. */
   | {
       readonly kind: 'bytes'
       readonly bytes: Uint8Array
       readonly node: string
       readonly isPart?: boolean
     }
-  /** The queried nodes do not have the block. */
+  /** The nodes that were asked do not have the block. */
   | { readonly kind: 'unknown_block' }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
@@ -24,19 +24,22 @@ export interface BlockFacts {
 }
 
 export interface ChainQueries {
-  /** The node's chain relative to a block: what left, what joined, and what the joined blocks accepted. */
+  /**
+   * The node's chain relative to a block: removed blocks, added blocks, and the transactions that the added blocks
+   * accepted.
+   */
   chainFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
-  /** Blocks of the DAG from a block on, with their transactions. */
+  /** Blocks of the DAG from this block on, with their transactions. */
   blocksFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
   /**
-   * The node's chain from a block on that lies that many blue scores below the given one (the oldest there is where it has
-   * fewer), with the ids of what its blocks accepted.
+   * The node's chain from a block that lies `depth` blue scores below the given one (or from the oldest block that the
+   * node has), with the ids of the accepted transactions.
    */
   acceptedFromBelow(hash: string, depth: number, prefer: string | undefined): Promise<ChainAnswer>
   mempool(prefer: string | undefined): Promise<ChainAnswer>
-  /** Undefined when no node answers with it. */
+  /** Undefined if no node returns it. */
   block(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined>
-  /** The end of the chain and the oldest block that a node still has; undefined when no synced node answers. */
+  /** The end of the chain and the oldest block that a node still has; undefined if no synced node answers. */
   ends(prefer: string | undefined): Promise<ChainEnds | undefined>
 }
 
@@ -50,7 +53,10 @@ const UNKNOWN_BLOCK: ReadonlySet<string> = new Set(['block_not_found', 'pruned',
 const CALL_LIMIT_MS = 60_000
 
 export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): ChainQueries {
-  const options = (prefer: string | undefined) => ({ signal, deadlineMs: CALL_LIMIT_MS, prefer })
+  const options = (prefer: string | undefined) => ({
+    ...{ signal, deadlineMs: CALL_LIMIT_MS, prefer },
+    isPriority: true,
+  })
 
   async function ask(method: string, params: unknown, prefer: string | undefined): Promise<ChainAnswer> {
     const outcome = await upstreams.callRaw(method, params, options(prefer))
@@ -70,7 +76,9 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     return { hash, blueScore, daaScore, timeMs }
   }
 
-  /** The chain block that many blue scores below, by the blocks' selected parents: a node cannot be asked for it. */
+  /**
+   * Walks down the selected parents to the chain block `depth` blue scores below, because no node method returns it.
+   */
   async function blockBelow(hash: string, depth: number, prefer: string | undefined) {
     let found: { hash: string; node: string } | undefined
     let top: number | undefined
@@ -82,7 +90,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
         return found !== undefined && answer.kind === 'unknown_block' ? found : answer
       }
       const block = readBlock(outcome.value)
-      // A parent is below its child: a walk over blocks that are not would never end.
+      // A parent has a lower blue score than its child. Without this check, a walk over invalid blocks would never end.
       if (block === undefined || block.blueScore >= lowest)
         return {
           kind: 'unavailable',
@@ -96,7 +104,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
     }
   }
 
-  /** For the node that refused: another one may have another chain. */
+  /** Asks the node that refused, because another node may have another chain. */
   const askWhole =
     (node: string) =>
     async (method: string, params: unknown): Promise<Asked> => {
@@ -149,7 +157,7 @@ function answerOf(failure: CallFailure): ChainAnswer {
   return { kind: 'unavailable', detail: describe(failure) }
 }
 
-/** Undefined for a block without scores that can be counted with. */
+/** Undefined for a block without usable scores. */
 function readBlock(value: unknown) {
   type Members = Record<string, unknown>
   const { block } = value as { block?: { header?: Members; verboseData?: Members } }

@@ -1,7 +1,7 @@
 /**
  * Notifications between the node's socket and the indexer. Blocks keep their order and wait in a bounded queue; of
- * scores that come close together only the newest matters. When the queue is full, it is emptied and marked as broken:
- * what was lost is requested again, as after a lost connection.
+ * scores that arrive close together only the newest is kept. A queue that is full is emptied and marked as broken, and
+ * the lost blocks are requested again, as after a lost connection.
  */
 import type { Clock } from '../kit/clock.ts'
 
@@ -11,15 +11,17 @@ export interface NotificationBatch {
   /** Payloads of the scores, in order. */
   readonly daaScores: readonly Uint8Array[]
   readonly blueScores: readonly Uint8Array[]
+  /** All blocks received up to this time are in this batch or an earlier one; omitted if more of them are waiting. */
+  readonly completeToMs?: number
 }
 
 export interface NotificationQueue {
   block(bytes: Uint8Array): void
   daaScore(bytes: Uint8Array): void
   blueScore(bytes: Uint8Array): void
-  /** What has come, at most so many blocks; undefined when nothing has. */
+  /** Takes what is waiting, up to `perTake` blocks; undefined if nothing is. */
   take(): NotificationBatch | undefined
-  /** Everything that came was taken, and nothing was lost. */
+  /** Everything received was taken, and nothing was lost. */
   readonly isDrained: boolean
   /** Whether blocks were lost since the last call. */
   wasBroken(): boolean
@@ -32,9 +34,9 @@ export interface QueueLimits {
   perTake: number
 }
 
-/** A score that comes so soon after another one replaces it. */
+/** A score that arrives within this time after another one replaces it. */
 const SCORE_GAP_MS = 25
-/** Older ones are dropped: a score is not asked for again. */
+/** Beyond this number the oldest scores are dropped; scores are not requested again. */
 const MAX_SCORES = 1_000
 
 const QUEUE_LIMITS: QueueLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }

@@ -1,5 +1,5 @@
-/** Answers that the node itself caches for a moment are cached as long; concurrent callers share one call. */
-import type { Clock } from '../kit/clock.ts'
+/** Caches an answer for as long as the node itself caches it. Concurrent callers share one call. */
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import { Lru } from '../kit/lru.ts'
 import { createSingleflight } from '../kit/singleflight.ts'
 import type { CallOutcome } from './call-outcome.ts'
@@ -17,18 +17,18 @@ export function createAnswerCache(clock: Clock) {
   const flights = createSingleflight<CallOutcome>()
 
   return {
-    /** An answer that is recent enough. */
+    /** The cached answer, unless it has expired. */
     cached(call: ValidCall): CallOutcome | undefined {
       const entry = cache.get(call.key)
-      return entry !== undefined && clock.now() < entry.untilMs ? entry.outcome : undefined
+      return entry !== undefined && elapsedMs(clock) < entry.untilMs ? entry.outcome : undefined
     },
-    /** `send` is run at most once at a time per call; all callers in the meantime share its outcome. */
+    /** Runs `send` at most once at a time per call. Everyone who calls in the meantime gets the same outcome. */
     fetch: (call: ValidCall, send: () => Promise<CallOutcome>): Promise<CallOutcome> =>
       flights.run(call.key, async () => {
-        const askedMs = clock.now()
+        const askedMs = elapsedMs(clock)
         const answer = await send()
         if (!answer.ok) return answer
-        // The answer is a window on a larger read from the socket, which must not be kept alive.
+        // The answer is a slice of a larger buffer read from the socket. The copy lets that buffer be freed.
         const outcome = { ...answer, bytes: Buffer.from(answer.bytes) }
         const untilMs = askedMs + call.method.cacheMs
         cache.set(call.key, { outcome, untilMs, bytes: outcome.bytes.length + call.key.length })

@@ -1,6 +1,6 @@
 /**
- * The outcome of a call, and how it follows from its attempts. A failure is typed: code that answers callers never
- * interprets a node's text.
+ * The outcome of a call and how it is derived from its attempts. Failures are typed, so that code which answers callers
+ * never has to interpret a node's text.
  */
 import type { FieldFault } from '../core/chain/field-reader.ts'
 import type { ExactJson } from '../kit/exact-json.ts'
@@ -18,19 +18,19 @@ export type CallFailure =
   | { readonly kind: 'refused'; readonly refusal: NodeRefusal; readonly node: string }
   /** No node could answer. */
   | { readonly kind: 'unavailable'; readonly detail: string }
-  /** The deadline came first. */
+  /** The deadline passed before an answer arrived. */
   | { readonly kind: 'timeout'; readonly detail: string }
-  /** More calls are open than the nodes are given. */
+  /** Every node that was tried already had its maximum of open calls. */
   | { readonly kind: 'overloaded'; readonly detail: string }
-  /** The caller's signal came first. */
+  /** The caller cancelled before an answer arrived. */
   | { readonly kind: 'cancelled'; readonly detail: string }
-  /** The node's answer is not the JSON it should be. */
+  /** The node's answer is not valid JSON. */
   | { readonly kind: 'malformed_answer'; readonly detail: string; readonly node: string }
 
 interface Traits {
-  /** How many times something was sent (or tried to be) to a node. */
+  /** How many attempts were made, including those that could not be sent. */
   readonly attempts: number
-  /** A write of which some attempt may have reached a node although that attempt got no answer. */
+  /** True if a write may have reached a node on an attempt that got no answer. */
   readonly inDoubt: boolean
 }
 
@@ -47,15 +47,22 @@ export type ParsedOutcome = Traits &
   )
 
 export interface CallOptions {
-  /** Until then there is an outcome. Default: twice the method's time limit. */
+  /** The call has an outcome within this time. Default: twice the method's time limit. */
   deadlineMs?: number
   signal?: AbortSignal
-  /** Polled now and then: once true, nobody waits for the outcome any more. Cheaper than a signal. */
+  /** Polled while the call runs; true means that nobody waits for the outcome any more. Cheaper than a signal. */
   isAbandoned?: (() => boolean) | undefined
   /** The preferred node among equally healthy ones. */
   prefer?: string | undefined
-  /** The first in the configuration among equally healthy nodes, rather than the fastest. */
+  /**
+   * For several calls whose answers belong together: use this node while it is healthy and can answer, even if it is a
+   * backup or its breaker is open. If it fails, another node answers.
+   */
+  stayOn?: string | undefined
+  /** Among equally healthy nodes, take the first in the configuration instead of the fastest. */
   asConfigured?: boolean
+  /** For calls of the index: they go before callers' heavy calls, which also leave one socket free for them. */
+  isPriority?: boolean
 }
 
 export type AttemptResult =
@@ -63,10 +70,13 @@ export type AttemptResult =
   | { kind: 'refused'; node: string; refusal: NodeRefusal }
   | { kind: 'fault'; node: string; fault: WireFault; detail: string }
 
-/** What ended a call before an answer did. */
+/** What ended a call before it was answered. */
 export type Stop = 'caller' | 'deadline'
 
-/** An earlier attempt of ours arrived after all: the network has the transaction, and this is its id. */
+/**
+ * If a submission may already have arrived and the node now says that it knows the transaction, the call succeeded and
+ * the outcome carries the transaction's id.
+ */
 export function refusedOutcome(
   call: ValidCall,
   winner: { node: string; refusal: NodeRefusal },

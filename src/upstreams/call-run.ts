@@ -5,10 +5,11 @@
  *        ▲              ├──fault, or a refusal about the node itself──▶ next node
  *        └──────────────┴──slow (reads)──▶ next node beside it, first answer wins
  *
- * Writes run one at a time: another node gets one only after a transport fault, or after a refusal that
- * concerns the node and not the transaction. A hang is a fault. When every node has failed (none refused), one
- * more round follows if time is left. A run is done in the turn in which its answer arrives; its deadlines are
- * looked at by the requester's timer (`look`), so that a call costs no timer and no signal.
+ * Writes run one at a time: another node gets a write only after a transport fault, or after a refusal that
+ * concerns the node and not the transaction. A hang is a fault. When every node has failed and none has refused,
+ * one more round follows if time is left. A run finishes in the same turn of the event loop in which its answer
+ * arrives. The requester's timer checks the deadlines of all runs (`checkDeadlines`), so that a call needs
+ * neither a timer nor a signal.
  */
 import type { Breaker } from '../kit/breaker.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
@@ -32,7 +33,7 @@ import {
 } from './call-outcome.ts'
 import { orderOf } from './choose.ts'
 import { classifyRefusal } from './classify.ts'
-import type { NodeLink } from './node-link.ts'
+import type { BreakerKind, NodeLink } from './node-link.ts'
 import type { NodeAnswer, PendingCall } from './open-calls.ts'
 import type { ValidCall } from './validate-params.ts'
 
@@ -46,16 +47,20 @@ export interface CallContext {
   /** Takes a token; false when hedges have used up their share. */
   readonly mayHedge: () => boolean
   readonly onEnd: (run: CallRun) => void
-  /** A deadline of a call is at this time. */
+  /** Makes the requester's timer check deadlines at this time. */
   readonly checkAt: (atMs: number) => void
 }
 
 interface Attempt {
   readonly node: NodeLink
   readonly sentMs: number
-  /** Until then a write may be unanswered before another node gets it. */
+  /** If a write has no answer by then, another node gets it. */
   readonly limitAtMs: number
   ranOut: boolean
+  /** After this time without an answer, a second node is asked as well. */
+  readonly slowAfterMs: number
+  /** Its number among the attempts of the call, starting at 1. */
+  readonly place: number
   ticket: PendingCall | undefined
 }
 
@@ -66,12 +71,17 @@ const NO_NODE: AttemptResult = {
   detail: 'no node is connected',
 }
 const NEVER = Number.POSITIVE_INFINITY
+/**
+ * The share of `slowAfterMs` that counts as slow, because the rest may have passed before the call reached the socket.
+ */
+const SLOW_SHARE = 0.5
 
 export class CallRun {
   readonly #context: CallContext
   readonly #call: ValidCall
   readonly #options: CallOptions
   readonly #resolve: (outcome: CallOutcome) => void
+  readonly #breakerKind: BreakerKind
   readonly #budgetMs: number
   readonly #endsAtMs: number
   readonly #tried = new Set<string>()
@@ -80,12 +90,13 @@ export class CallRun {
   #order: NodeLink[] = []
   #hedgeAtMs = NEVER
   #attempts = 0
-  /** Writes that may have reached a node and were not answered. */
+  /** Writes that may have reached a node and got no answer. */
   #unanswered = 0
   #refusals = 0
   #waits: AbortController | undefined
   #secondRound = false
   #over = false
+  #hasWinner = false
 
   constructor(
     context: CallContext,
@@ -97,6 +108,8 @@ export class CallRun {
     this.#call = call
     this.#options = options
     this.#resolve = resolve
+    const { connection } = call.method
+    this.#breakerKind = options.isPriority === true && connection === 'heavy' ? 'priority' : connection
     this.#budgetMs = options.deadlineMs ?? call.method.timeoutMs * 2
     this.#endsAtMs = this.#nowMs() + this.#budgetMs
   }
@@ -113,7 +126,7 @@ export class CallRun {
     else void this.#awaitNode()
   }
 
-  /** When the next deadline of the call is; at once for a caller that has to be asked whether it is still there. */
+  /** When the next deadline of the call is due; 0 if the caller has to be polled for whether it still waits. */
   get nextCheckMs(): number {
     if (this.#options.isAbandoned !== undefined) return 0
     let next = Math.min(this.#endsAtMs, this.#hedgeAtMs)
@@ -121,7 +134,7 @@ export class CallRun {
     return next
   }
 
-  /** Called when a deadline has come, and more often. */
+  /** Called whenever a deadline is due, and possibly more often. */
   checkDeadlines(nowMs: number): void {
     const overdue = this.#running.find(({ limitAtMs }) => nowMs >= limitAtMs)
     if (nowMs >= this.#endsAtMs) this.#finish(undefined, 'deadline')
@@ -129,7 +142,9 @@ export class CallRun {
     else if (overdue !== undefined) {
       overdue.ranOut = true
       overdue.ticket?.cancel()
-    } else if (nowMs >= this.#hedgeAtMs) this.#start(true)
+    } else if (nowMs >= this.#hedgeAtMs) {
+      this.#start(true)
+    }
   }
 
   readonly #onAbort = () => this.#finish(undefined, 'caller')
@@ -144,10 +159,10 @@ export class CallRun {
 
   #candidates(wellOnly: boolean): NodeLink[] {
     const { nodes, links } = this.#context
-    const { connection, needsUtxoIndex } = this.#call.method
-    const views = nodes.map((node) => node.view(connection))
-    const { prefer, asConfigured } = this.#options
-    const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer, asConfigured }
+    const { needsUtxoIndex } = this.#call.method
+    const views = nodes.map((node) => node.view(this.#breakerKind))
+    const { prefer, stayOn, asConfigured } = this.#options
+    const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer, stayOn, asConfigured }
     const found: NodeLink[] = []
     for (const name of orderOf(views, need)) {
       const link = links.get(name)
@@ -156,9 +171,14 @@ export class CallRun {
     return found
   }
 
-  /** The first whose breaker lets a call through; when none does, the first: never all out. */
+  /**
+   * Takes the first node whose breaker admits a call, or the node that the call stays on. If every breaker refuses,
+   * takes the first node, so that a call always has a target.
+   */
   #pick(from: readonly NodeLink[]): NodeLink | undefined {
-    const chosen = from.find((node) => node.breaker.tryEnter()) ?? from[0]
+    const { stayOn } = this.#options
+    const mayAsk = (node: NodeLink) => node.breaker(this.#breakerKind).tryEnter() || node.name === stayOn
+    const chosen = from.find(mayAsk) ?? from[0]
     if (chosen !== undefined) this.#tried.add(chosen.name)
     return chosen
   }
@@ -176,7 +196,7 @@ export class CallRun {
     if (!this.#over) this.#start(false)
   }
 
-  /** The next attempt. Without a node left, and none running, the call has failed. */
+  /** Starts the next attempt. If no node is left and none is running, tries a second round or fails the call. */
   #start(hedging: boolean): void {
     this.#hedgeAtMs = NEVER
     const node = this.#nextNode(hedging)
@@ -200,8 +220,10 @@ export class CallRun {
     return others.length > 0 && this.#context.mayHedge() ? this.#pick(others) : undefined
   }
 
-  #armHedge(): void {
-    this.#hedgeAtMs = this.#nowMs() + hedgeAfterMs(this.#call.method, this.#order, this.#leftMs())
+  #hedgeAfterMs(): number {
+    if (this.#call.method.write || this.#context.nodes.length < 2) return NEVER
+    const stays = this.#options.stayOn !== undefined
+    return hedgeAfterMs(this.#call.method, this.#order, this.#leftMs(), stays)
   }
 
   async #attemptLater(): Promise<void> {
@@ -223,15 +245,17 @@ export class CallRun {
 
   #attempt(node: NodeLink): void {
     const { method, paramsText } = this.#call
-    this.#attempts++
+    const place = ++this.#attempts
     const sentMs = this.#nowMs()
     if (method.write) this.#unanswered++
-    else if (this.#context.nodes.length > 1) this.#armHedge()
+    const slowAfterMs = this.#hedgeAfterMs()
+    this.#hedgeAtMs = sentMs + slowAfterMs
     const limitAtMs = method.write ? sentMs + writeLimitMs(method, this.#leftMs()) : NEVER
-    const one: Attempt = { node, sentMs, limitAtMs, ranOut: false, ticket: undefined }
+    const one: Attempt = { node, sentMs, limitAtMs, slowAfterMs, place, ranOut: false, ticket: undefined }
     this.#running.push(one)
     this.#context.checkAt(this.nextCheckMs)
-    const ticket = node.ask(method, paramsText, (answer) => this.#answered(one, answer))
+    const isPriority = this.#options.isPriority === true
+    const ticket = node.ask({ method, paramsText, isPriority }, (answer) => this.#answered(one, answer))
     one.ticket = ticket
   }
 
@@ -248,9 +272,10 @@ export class CallRun {
     }
   }
 
-  #judge({ node, sentMs, ranOut }: Attempt, answer: NodeAnswer): AttemptResult {
+  #judge({ node, sentMs, slowAfterMs, place, ranOut }: Attempt, answer: NodeAnswer): AttemptResult {
     const { method } = this.#call
-    const { name, breaker } = node
+    const { name } = node
+    const breaker = node.breaker(this.#breakerKind)
     const tookMs = this.#nowMs() - sentMs
     if (answer.kind === 'result') {
       breaker.success()
@@ -267,9 +292,15 @@ export class CallRun {
       breaker.failure()
       this.#context.onTrouble({ node: name, method: method.name, what: 'timeout', detail })
     } else if (fault === 'cancelled' || fault === 'overloaded') {
-      // An attempt that lost its race took at least this long: the node must not look faster than it is.
+      // An attempt that lost its race took at least this long. Without this sample the node would look faster than it
+      // is.
       if (sent) node.took(method, tookMs, true)
-      breaker.release()
+      // Losing a heavy call cancels it, so slowness is the only sign of a hang that the breaker gets. The last attempt
+      // is judged by the full time, because it may have lost only because it began later.
+      const share = place < this.#attempts ? SLOW_SHARE : 1
+      const isSlow = (answer.silentMs ?? tookMs) >= slowAfterMs * share
+      if (isSlow && this.#hasWinner && fault === 'cancelled') breaker.failure()
+      else breaker.release()
     } else {
       breaker.failure()
       this.#context.onTrouble({ node: name, method: method.name, what: fault, detail })
@@ -292,9 +323,10 @@ export class CallRun {
   #finish(winner: AttemptResult | undefined, stop?: Stop): void {
     if (this.#over) return
     this.#over = true
+    this.#hasWinner = winner !== undefined
     this.#waits?.abort()
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
-    // A light read that lost its race continues: only then does the breaker notice a node that hangs.
+    // A light read that lost its race keeps running, because otherwise the breaker would not notice a node that hangs.
     const watchLosers = winner !== undefined && this.#call.method.connection === 'light'
     if (!watchLosers) for (const { ticket } of this.#running) ticket?.cancel()
     this.#context.onEnd(this)

@@ -73,6 +73,18 @@ test('the preferred node comes first within its class, never before a better one
   assert.deepEqual(preferring('nobody'), ['fast', 'slow', 'backup'])
 })
 
+test('a node that a call stays on comes first, whatever its tier and breaker, unless it is unhealthy', () => {
+  const nodes = [node('fast'), node('backup', { tier: 'backup', breaker: 'open', hasUtxoIndex: false })]
+  const staying = (need = {}, among = nodes) =>
+    choose(among, { utxoIndex: false, stayOn: 'backup', ...need }).order
+  assert.deepEqual(staying(), ['backup', 'fast'])
+  assert.deepEqual(staying({ utxoIndex: true }), ['fast', 'backup'])
+  assert.deepEqual(staying({ exclude: new Set(['backup']) }), ['fast'])
+  const lagging = node('backup', { tier: 'backup', state: 'lagging' })
+  assert.deepEqual(staying({}, [node('fast'), lagging]), ['fast', 'backup'])
+  assert.deepEqual(staying({}, [node('other', { state: 'lagging' }), lagging]), ['backup', 'other'])
+})
+
 test('in the configured order speed does not count, health does', () => {
   const nodes = [node('backup', { tier: 'backup' }), node('z', { latencyMs: 9 }), node('a')]
   const { order: healthy } = choose(nodes, { utxoIndex: false, asConfigured: true })

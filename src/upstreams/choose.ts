@@ -1,9 +1,9 @@
 /**
- * Which node gets a call, in which order. Pure, and it explains itself.
+ * Decides which nodes may get a call and in which order, and can explain the result. Pure.
  *
- * Nodes fall into classes; inside a class the one with the least expected wait comes first. An unhealthy node comes
- * last and is not excluded: as long as one connected node of the right network exists, calls have a target. Only nodes
- * that cannot or must not answer are left out: not connected, another network, never probed.
+ * Nodes are grouped into classes; inside a class the one with the shortest expected wait comes first. An unhealthy node
+ * comes last but is not excluded: as long as one connected node of the right network exists, calls have a target. Only
+ * nodes that cannot or must not answer are left out: not connected, on another network, or never probed.
  */
 import type { BreakerState } from '../kit/breaker.ts'
 import type { NodeState } from './health.ts'
@@ -26,13 +26,18 @@ export interface NodeCandidate {
 
 export interface CallNeed {
   readonly utxoIndex: boolean
-  /** already tried for this call */
+  /** nodes that this call has already tried */
   readonly exclude?: ReadonlySet<string>
-  /** For a second attempt beside a running one: a node that lags must not win a race with its old answer. */
+  /** For hedges: excludes unhealthy nodes, because a lagging node must not win the race with a stale answer. */
   readonly wellOnly?: boolean
-  /** First in its class: who follows one node's view queries that node again. */
+  /** Comes first in its class. A caller that follows one node's view asks the same node again. */
   readonly prefer?: string | undefined
-  /** In a class the order is that of the configuration, not of speed: every process reaches the same node first. */
+  /** Comes before all others, whatever its tier and breaker, as long as it is healthy and can answer at all. */
+  readonly stayOn?: string | undefined
+  /**
+   * Inside a class, use the order of the configuration instead of speed, so that every process tries the same node
+   * first.
+   */
   readonly asConfigured?: boolean | undefined
 }
 
@@ -42,7 +47,7 @@ export interface NodeChoice {
   readonly explain: readonly { readonly node: string; readonly why: string }[]
 }
 
-/** A node on which calls have waited this long is treated as unhealthy before its probe has failed. */
+/** A node that has sent nothing for this long while calls wait counts as unhealthy, even before a probe fails. */
 const SILENT_LIMIT_MS = 1_000
 
 export function choose(nodes: readonly NodeCandidate[], need: CallNeed): NodeChoice {
@@ -50,18 +55,19 @@ export function choose(nodes: readonly NodeCandidate[], need: CallNeed): NodeCho
   return { order: orderOf(nodes, need), explain }
 }
 
-/** The order alone, for every call. */
+/** Only the order, without explanations, because this runs for every call. */
 export function orderOf(nodes: readonly NodeCandidate[], need: CallNeed): string[] {
   const usable: { node: NodeCandidate; rank: number }[] = []
   for (const node of nodes) {
     const { rank: found } = rank(node, need)
     if (found !== undefined) usable.push({ node, rank: found })
   }
+  const first = need.stayOn ?? need.prefer
   if (usable.length > 1) {
     usable.sort(
       (a, b) =>
         a.rank - b.rank ||
-        Number(b.node.name === need.prefer) - Number(a.node.name === need.prefer) ||
+        Number(b.node.name === first) - Number(a.node.name === first) ||
         (need.asConfigured === true
           ? nodes.indexOf(a.node) - nodes.indexOf(b.node)
           : expectedWaitMs(a.node) - expectedWaitMs(b.node) || (a.node.name < b.node.name ? -1 : 1)),
@@ -75,6 +81,7 @@ function expectedWaitMs(node: NodeCandidate): number {
 }
 
 const RANKS = {
+  stayedOn: -1,
   healthyPrimary: 0,
   healthyBackup: 1,
   brokenPrimary: 2,
@@ -85,7 +92,8 @@ const RANKS = {
 }
 
 function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; why: string } {
-  const primary = node.tier === 'primary'
+  const isStayedOn = node.name === need.stayOn
+  const primary = node.tier === 'primary' || isStayedOn
   if (need.exclude?.has(node.name)) return { rank: undefined, why: 'already tried for this call' }
   if (node.state === 'wrong_network') return { rank: undefined, why: 'serves another network' }
   if (node.state === 'unknown') return { rank: undefined, why: 'not probed yet' }
@@ -98,6 +106,7 @@ function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; 
     if (need.wellOnly) return { rank: undefined, why: `not beside another: ${trouble}` }
     return { rank: primary ? RANKS.unhealthyPrimary : RANKS.unhealthyBackup, why: `last resort: ${trouble}` }
   }
+  if (isStayedOn) return { rank: RANKS.stayedOn, why: 'the call stays on it' }
   if (node.breaker === 'open') {
     const why = 'put back: calls to it kept failing'
     return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }

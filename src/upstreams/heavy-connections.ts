@@ -1,18 +1,24 @@
 /**
- * The heavy sockets of one node: opened when needed, one call on each at a time (the node would serve a second
- * one only after the first). Calls beyond the set wait in a bounded queue. A call that is cancelled leaves its
- * socket busy until the node has answered; one that outlives its time limit ends the socket.
+ * The heavy sockets of one node. They are opened on demand and carry one call at a time, because the node would serve a
+ * second call only after the first. Further calls wait in a bounded queue. A cancelled call keeps its socket busy until
+ * the node has answered; a call that exceeds its time limit ends its socket.
+ *
+ * Ordinary calls never take the last socket: calls of the index go first and must not wait behind them.
  */
 import { elapsedMs, runEvery } from '../kit/clock.ts'
 import type { NodePorts } from './node-ports.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
 import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
 
-/** Heavy calls to the nodes of an environment, wherever their answers are received. */
+/** Heavy calls to the nodes of an environment, on whichever thread the answers are received. */
 export interface HeavyCalls {
-  call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
+  call(node: string, method: string, paramsText: string, options: HeavyCallOptions): Promise<NodeAnswer>
   inFlight(node: string): number
   close(): Promise<void>
+}
+
+interface HeavyCallOptions extends WireCallOptions {
+  isPriority?: boolean
 }
 
 export interface HeavyNodes {
@@ -22,7 +28,7 @@ export interface HeavyNodes {
 }
 
 export interface HeavyConnections {
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
+  call(method: string, paramsText: string, options: HeavyCallOptions): Promise<NodeAnswer>
   close(): void
 }
 
@@ -36,6 +42,7 @@ export interface HeavyConnectionsOptions {
 }
 
 interface Waiting {
+  readonly isPriority: boolean
   start: (socket: WrpcSocket) => void
   refuse: (answer: NodeAnswer) => void
 }
@@ -49,8 +56,13 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
   const all = new Set<WrpcSocket>()
   const idle: { socket: WrpcSocket; since: number }[] = []
   const waiting: Waiting[] = []
+  const maxOrdinary = Math.max(1, options.sockets - 1)
   let closed = false
-  let inFlight = 0
+  /** Sockets that are busy with an ordinary call. */
+  let ordinary = 0
+  const inFlight = { priority: 0, ordinary: 0 }
+  /** When an ordinary call was last answered. */
+  let answeredMs = 0
 
   const stopSweeping = runEvery(clock, SWEEP_EVERY_MS, () => {
     const oldest = elapsedMs(clock) - (options.idleMs ?? DEFAULT_IDLE_MS)
@@ -59,9 +71,22 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
 
   function free(socket: WrpcSocket): void {
     if (socket.state !== 'open' || closed) return
-    const next = waiting.shift()
-    if (next !== undefined) next.start(socket)
-    else idle.push({ socket, since: elapsedMs(clock) })
+    idle.push({ socket, since: elapsedMs(clock) })
+    startWaiting()
+  }
+
+  function startWaiting(): void {
+    for (let at = nextWaiting(); at >= 0; at = nextWaiting()) {
+      const ready = idle.pop()
+      if (ready === undefined) return
+      waiting.splice(at, 1)[0]?.start(ready.socket)
+    }
+  }
+
+  /** The index of the next call that may start, or -1. */
+  function nextWaiting(): number {
+    const first = waiting.findIndex(({ isPriority }) => isPriority)
+    return first >= 0 || waiting.length === 0 || ordinary >= maxOrdinary ? first : 0
   }
 
   function open(): void {
@@ -87,7 +112,7 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
     all.add(socket)
   }
 
-  /** A node that takes no connection must fail the waiting calls now, not at their deadlines. */
+  /** If a node accepts no connection, the waiting calls fail at once instead of at their deadlines. */
   function refuseUnlessServed(detail: string): void {
     const served = [...all].some((socket) => socket.state === 'open')
     if (!served)
@@ -99,20 +124,37 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
       if (closed) return Promise.resolve(faultAnswer('not_connected', false, 'closed'))
       if (callOptions.signal?.aborted)
         return Promise.resolve(faultAnswer('cancelled', false, 'cancelled before it was sent'))
-      if (inFlight >= options.sockets + options.maxWaiting)
+      const { isPriority = false } = callOptions
+      const kind = isPriority ? 'priority' : 'ordinary'
+      if (inFlight[kind] >= options.sockets + options.maxWaiting)
         return Promise.resolve(faultAnswer('overloaded', false, 'heavy queue is full'))
-      inFlight++
+      inFlight[kind]++
+      const cancelledSince = (sinceMs: number, isSent: boolean): NodeAnswer => {
+        const detail = isSent ? 'cancelled' : 'cancelled before it was sent'
+        const silentMs = elapsedMs(clock) - sinceMs
+        return { kind: 'fault', fault: 'cancelled', sent: isSent, detail, silentMs }
+      }
+      const askedMs = elapsedMs(clock)
       return new Promise<NodeAnswer>((resolve) => {
         const entry: Waiting = {
+          isPriority,
           start: (socket) => {
+            if (!isPriority) ordinary++
             callOptions.signal?.removeEventListener('abort', onAbort)
             const sent = socket.call(method, paramsText, { timeoutMs: callOptions.timeoutMs })
-            const cancelled = () => resolve(faultAnswer('cancelled', true, 'cancelled'))
+            const startedMs = elapsedMs(clock)
+            const cancelled = () => resolve(cancelledSince(startedMs, true))
             callOptions.signal?.addEventListener('abort', cancelled, { once: true })
             void sent.then((answer) => {
               callOptions.signal?.removeEventListener('abort', cancelled)
               resolve(answer)
+              if (!isPriority) {
+                ordinary--
+                if (answer.kind !== 'fault') answeredMs = elapsedMs(clock)
+              }
               free(socket)
+              // If this socket has ended, an idle one may still serve a waiting call.
+              startWaiting()
             })
           },
           refuse: resolve,
@@ -120,14 +162,14 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
         const onAbort = () => {
           const at = waiting.indexOf(entry)
           if (at >= 0) waiting.splice(at, 1)
-          resolve(faultAnswer('cancelled', false, 'cancelled before it was sent'))
+          resolve(cancelledSince(Math.max(askedMs, answeredMs), false))
         }
         callOptions.signal?.addEventListener('abort', onAbort, { once: true })
-        const ready = idle.pop()
-        if (ready !== undefined) return entry.start(ready.socket)
         waiting.push(entry)
-        if (all.size < options.sockets) open()
-      }).finally(() => inFlight--)
+        startWaiting()
+        const isStartable = isPriority || ordinary < maxOrdinary
+        if (waiting.includes(entry) && isStartable && all.size < options.sockets) open()
+      }).finally(() => inFlight[kind]--)
     },
     close() {
       closed = true

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { until } from '../../test/until.ts'
 import { startHeavyThread } from './heavy-thread.ts'
 
 async function started(t: TestContext, settings = { socketsPerNode: 2, maxWaitingPerNode: 2 }) {
@@ -45,15 +46,39 @@ test('the queue is bounded, and a cancelled call leaves it', async (t) => {
   const open = Array.from({ length: 4 }, () =>
     thread.call('a', 'getBlocks', PARAMS, { timeoutMs, signal: stop.signal }),
   )
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await until('the first call is sent', () => node.received('getBlocks') === 1)
   const refused = await thread.call('a', 'getBlocks', PARAMS, { timeoutMs })
   assert.ok(refused.kind === 'fault' && refused.fault === 'overloaded' && !refused.sent)
   stop.abort()
-  for (const answer of await Promise.all(open))
-    assert.ok(answer.kind === 'fault' && answer.fault === 'cancelled')
+  const cancelled = await Promise.all(open)
+  for (const answer of cancelled) assert.ok(answer.kind === 'fault' && answer.fault === 'cancelled')
+  assert.deepEqual(
+    cancelled.map((answer) => answer.kind === 'fault' && answer.sent),
+    [true, false, false, false],
+  )
   node.resume()
   const later = await thread.call('a', 'getBlocks', PARAMS, { timeoutMs })
   assert.equal(later.kind, 'result')
+})
+
+test('calls of the index have a socket and a place in the queue, however many others hang', async (t) => {
+  const { node, thread } = await started(t)
+  node.respond.set('getBlocks', () => undefined)
+  node.respond.set('getMempoolEntries', () => '{"mempoolEntries":[]}')
+  const stop = new AbortController()
+  const hung = Array.from({ length: 4 }, () =>
+    thread.call('a', 'getBlocks', PARAMS, { timeoutMs, signal: stop.signal }),
+  )
+  const query = '{"includeOrphanPool":true,"filterTransactionPool":false}'
+  const ask = (isPriority: boolean) =>
+    thread.call('a', 'getMempoolEntries', query, { timeoutMs: 5_000, isPriority })
+  const refused = await ask(false)
+  assert.ok(refused.kind === 'fault' && refused.fault === 'overloaded')
+  for (let i = 0; i < 3; i++) assert.equal((await ask(true)).kind, 'result')
+  for (const answer of await Promise.all([ask(true), ask(true)])) assert.equal(answer.kind, 'result')
+  assert.equal(node.received('getBlocks'), 1)
+  stop.abort()
+  await Promise.all(hung)
 })
 
 test('a call that outlives its limit is a fault and the next one gets a fresh socket', async (t) => {
@@ -72,7 +97,7 @@ test('a dead node is a fault at once, not at the deadline', async (t) => {
   const startedMs = performance.now()
   const answers = await Promise.all([1, 2].map(() => thread.call('a', 'getBlocks', PARAMS, { timeoutMs })))
   for (const answer of answers) {
-    // The socket that was idle may still look open to the first of them.
+    // The first call may still find the idle socket open.
     assert.ok(answer.kind === 'fault' && ['not_connected', 'closed'].includes(answer.fault))
   }
   assert.ok(performance.now() - startedMs < timeoutMs / 2)

@@ -1,4 +1,6 @@
-/** Heavy calls run in a thread of their own: large answers are received and cut there and come back by transfer. */
+/**
+ * Runs heavy calls in a separate thread. It receives and slices large answers, and transfers them back without a copy.
+ */
 import { ThreadEndedError, threadCalls } from '../kit/thread-calls.ts'
 import type { HeavyCalls, HeavyNodes } from './heavy-connections.ts'
 import type { HeavyThreadCalls, TransferredAnswer } from './heavy-worker.ts'
@@ -16,21 +18,17 @@ export function startHeavyThread(data: HeavyNodes): HeavyCalls {
   let isClosed = false
 
   return {
-    async call(node, method, paramsText, { timeoutMs, signal }) {
+    async call(node, method, paramsText, { timeoutMs, signal, isPriority = false }) {
       if (isClosed) return faultAnswer('not_connected', false, 'not_connected')
       if (signal?.aborted) return faultAnswer('cancelled', false, 'cancelled')
       const id = nextId++
-      const cancelled = Promise.withResolvers<NodeAnswer>()
-      const onAbort = () => {
-        thread.call('cancel', [id]).catch(() => {})
-        cancelled.resolve(faultAnswer('cancelled', true, 'cancelled'))
-      }
+      // Only the thread knows whether the call was sent, so the thread answers it as cancelled.
+      const onAbort = () => void thread.call('cancel', [id]).catch(() => {})
       signal?.addEventListener('abort', onAbort, { once: true })
       count(node, 1)
-      const answered = thread
-        .call('ask', [id, node, method, paramsText, timeoutMs])
+      const answer = await thread
+        .call('ask', [id, node, method, paramsText, { timeoutMs, isPriority }])
         .then(received, threadLost)
-      const answer = await Promise.race([answered, cancelled.promise])
       signal?.removeEventListener('abort', onAbort)
       count(node, -1)
       return answer

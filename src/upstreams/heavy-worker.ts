@@ -1,4 +1,4 @@
-/** The heavy thread: owns the heavy sockets of all nodes, receives and cuts large answers off the main loop. */
+/** The heavy thread: owns the heavy sockets of all nodes, and receives and slices large answers off the main loop. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { workerData } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import { dialNode } from './dial-node.ts'
 import { type HeavyConnections, type HeavyNodes, openHeavyConnections } from './heavy-connections.ts'
 import { faultAnswer, type NodeAnswer } from './open-calls.ts'
 
-/** An answer for the main thread: a result is a range of memory that is moved, not copied. */
+/** An answer for the main thread. The memory of a result is moved, not copied. */
 export type TransferredAnswer =
   | { kind: 'result'; memory: ArrayBuffer; offset: number; length: number }
   | Exclude<NodeAnswer, { kind: 'result' }>
@@ -19,16 +19,16 @@ export interface HeavyThreadCalls {
     node: string,
     method: string,
     paramsText: string,
-    timeoutMs: number,
+    limits: { timeoutMs: number; isPriority: boolean },
   ): Promise<TransferredAnswer>
   cancel(id: number): void
 }
 
-/** Above every pool and every single read from a socket. */
+/** Larger than any buffer pool and any single read from a socket. */
 const OWN_BYTES = 256 * 1024
 /**
- * What a large answer was read into is garbage as soon as it is joined. This thread has next to nothing else on
- * its heap, so that collecting it takes little; waiting for it would keep several answers resident.
+ * The buffers that a large answer was read into become garbage once they are joined. Collecting them at once is cheap,
+ * because the heap of this thread holds little else; otherwise several large answers would stay resident.
  */
 const LARGE_BYTES = 8 * 1024 * 1024
 setFlagsFromString('--expose-gc')
@@ -49,8 +49,8 @@ const connections = new Map<string, HeavyConnections>(
 const running = new Map<number, AbortController>()
 
 /**
- * The memory of a large frame belongs to that frame alone and is moved to the other thread as it is. A small
- * one may share a pool with other frames: it is copied, because moving it would take the pool away.
+ * A large frame has its memory to itself, and that memory is moved to the other thread. A small frame may share a pool
+ * with others, so it is copied: moving it would take the pool away.
  */
 function transferred(bytes: Buffer): TransferredAnswer {
   const { buffer: memory, byteOffset, byteLength } = bytes
@@ -62,12 +62,12 @@ function transferred(bytes: Buffer): TransferredAnswer {
 }
 
 serveCalls<HeavyThreadCalls>({
-  async ask(id, node, method, paramsText, timeoutMs) {
+  async ask(id, node, method, paramsText, limits) {
     const open = connections.get(node)
     if (open === undefined) return faultAnswer('not_connected', false, `no node ${node}`) as TransferredAnswer
     const abort = new AbortController()
     running.set(id, abort)
-    const answer = await open.call(method, paramsText, { timeoutMs, signal: abort.signal })
+    const answer = await open.call(method, paramsText, { ...limits, signal: abort.signal })
     running.delete(id)
     return answer.kind === 'result' ? transferred(answer.bytes) : answer
   },

@@ -1,4 +1,4 @@
-/** One node as the rest of the folder sees it: its connections, its breaker, how long its calls take. */
+/** One node as the rest of the folder sees it: its connections, its breakers and its latencies. */
 import { type Breaker, type BreakerPolicy, createBreaker } from '../kit/breaker.ts'
 import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-window.ts'
 import type { NodeCandidate, NodeTier } from './choose.ts'
@@ -15,18 +15,28 @@ export interface NodeAddress {
   readonly tier: NodeTier
 }
 
+/**
+ * `priority` stands for heavy calls of the index. Their success says nothing about callers' heavy calls, whose params
+ * differ.
+ */
+export type BreakerKind = ConnectionKind | 'priority'
+
 export interface NodeLink {
   readonly name: string
   readonly tier: NodeTier
-  readonly breaker: Breaker
-  view(connection: ConnectionKind): NodeCandidate
-  /** See `WrpcSocket.ask`; the time limit is the method's own. */
-  ask(method: RpcMethod, paramsText: string, onAnswer: OnAnswer): PendingCall | undefined
-  /** `lost`: it took at least this long, then another node was faster. */
+  /** One breaker per kind, because heavy calls can hang on a node whose light calls and probes are fine. */
+  breaker(kind: BreakerKind): Breaker
+  view(kind: BreakerKind): NodeCandidate
+  /** See `WrpcSocket.ask`; the time limit comes from the method. */
+  ask(
+    call: { method: RpcMethod; paramsText: string; isPriority: boolean },
+    onAnswer: OnAnswer,
+  ): PendingCall | undefined
+  /** `lost` means that the call took at least this long before another node answered first. */
   took(method: RpcMethod, ms: number, lost: boolean): void
-  /** A probe came back: an idle node that was slow once gets fast again. */
+  /** Reports a probe's duration. Without it, an idle node that was slow once would look slow for ever. */
   probed(ms: number): void
-  /** How long this method took on this node lately. */
+  /** Recent durations of this method on this node. */
   latency(method: RpcMethod): QuantileWindow
   close(): void
 }
@@ -46,7 +56,7 @@ const MIN_SAMPLES = 8
 /** Weight of the newest sample in the average that orders nodes. */
 const AVERAGE_WEIGHT = 0.1
 
-/** One reason for all: an abort without one builds an exception with a stack each time. */
+/** Shared by all aborts, because an abort without a reason builds an exception with a stack trace each time. */
 const CANCELLED = new Error('the call is over')
 
 export function linkNode(options: NodeLinkOptions): NodeLink {
@@ -57,7 +67,11 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     ports: options.ports,
     onChange: options.onChange,
   })
-  const breaker = createBreaker(options.breaker, options.ports.clock)
+  const breakers: Record<BreakerKind, Breaker> = {
+    light: createBreaker(options.breaker, options.ports.clock),
+    heavy: createBreaker(options.breaker, options.ports.clock),
+    priority: createBreaker(options.breaker, options.ports.clock),
+  }
   const windows = new Map<string, QuantileWindow>()
   let averageMs = 0
 
@@ -74,11 +88,11 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     return window
   }
 
-  function askHeavy(method: RpcMethod, paramsText: string, onAnswer: OnAnswer): PendingCall {
+  const askHeavy: NodeLink['ask'] = ({ method, paramsText, isPriority }, onAnswer) => {
     const stop = new AbortController()
     const { timeoutMs } = method
     heavy
-      .call(address.name, method.name, paramsText, { timeoutMs, signal: stop.signal })
+      .call(address.name, method.name, paramsText, { timeoutMs, isPriority, signal: stop.signal })
       .then(onAnswer, (error) => onAnswer(faultAnswer('closed', false, String(error))))
     return { cancel: () => stop.abort(CANCELLED) }
   }
@@ -86,8 +100,8 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
   return {
     name: address.name,
     tier: address.tier,
-    breaker,
-    view(connection) {
+    breaker: (kind) => breakers[kind],
+    view(kind) {
       const { state, info } = options.health()
       const { up, inFlight, silentMs } = light.load()
       return {
@@ -96,16 +110,17 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
         connected: up,
         state,
         hasUtxoIndex: info?.hasUtxoIndex ?? false,
-        breaker: breaker.state(),
+        breaker: breakers[kind].state(),
         latencyMs: averageMs,
-        inFlight: connection === 'light' ? inFlight : heavy.inFlight(address.name),
+        inFlight: kind === 'light' ? inFlight : heavy.inFlight(address.name),
         silentMs,
       }
     },
-    ask: (method, paramsText, onAnswer) =>
-      method.connection === 'light'
-        ? light.ask(method.name, paramsText, method.timeoutMs, onAnswer)
-        : askHeavy(method, paramsText, onAnswer),
+    ask: (call, onAnswer) => {
+      const { method, paramsText } = call
+      if (method.connection === 'heavy') return askHeavy(call, onAnswer)
+      return light.ask(method.name, paramsText, method.timeoutMs, onAnswer)
+    },
     took(method, ms, lost) {
       if (!lost) latency(method).add(ms)
       if (method.connection === 'light') average(ms)

@@ -1,8 +1,8 @@
 /**
- * The calls of one socket: what has not left yet, what waits for its answer, what the caller gave up. No I/O and no clock: the owner
- * passes the time and sends what `takeLeaving` returns.
+ * The calls of one socket: not yet sent, waiting for an answer, or abandoned by the caller. This class does no I/O
+ * and reads no clock: its owner passes the time and sends the texts that `takeLeaving` returns.
  *
- *   ask ──▶ leaving ──takeLeaving──▶ sent ──settle──▶ answered
+ *   add ──▶ leaving ──takeLeaving──▶ sent ──settle──▶ answered
  *              └────────────────────────┴──── cancel, expire, failAll ──▶ answered with a fault
  */
 import { errorText, type WrpcMessage } from './wrpc-message.ts'
@@ -12,19 +12,22 @@ export type WireFault = 'not_connected' | 'closed' | 'timeout' | 'malformed' | '
 export type NodeAnswer =
   | { kind: 'result'; bytes: Buffer }
   | { kind: 'error'; text: string }
-  /** `sent`: the request may have reached the node. */
-  | { kind: 'fault'; fault: WireFault; sent: boolean; detail: string }
+  /**
+   * `sent`: the request may have reached the node. `silentMs`, for a cancelled call that may have queued behind others:
+   * how long the node had answered neither this call nor those before it.
+   */
+  | { kind: 'fault'; fault: WireFault; sent: boolean; detail: string; silentMs?: number }
 
 /** A call whose answer is awaited. */
 export interface PendingCall {
-  /** The caller lost interest: it is answered as cancelled, unless it was answered already. */
+  /** The caller gives up: the call is answered as cancelled, unless it was already answered. */
   cancel(): void
 }
 
-/** Gets the answer, exactly once; before `ask` returns when nothing could be sent. */
+/** Called exactly once. If nothing could be sent, it is called before `ask` returns. */
 export type OnAnswer = (answer: NodeAnswer) => void
 
-/** One socket is served in order: more than this waiting is a queue, not a pipeline. */
+/** The node serves a socket in order, so more open calls than this are a queue and not a pipeline. */
 const MAX_IN_FLIGHT = 512
 
 export class OpenCalls {
@@ -75,7 +78,7 @@ export class OpenCalls {
     call?.answer(answerOf(message))
   }
 
-  /** Answers the first call whose time is over; the reason, when there is one. */
+  /** Fails the first call whose time limit has passed and returns the reason; undefined if there is no such call. */
   expire(nowMs: number): string | undefined {
     for (const call of this.#calls.values()) {
       if (nowMs < call.endsAtMs) continue
@@ -87,7 +90,7 @@ export class OpenCalls {
     return undefined
   }
 
-  /** When the time of the first one is over; undefined when none is open. */
+  /** When the next call times out; undefined if no call is open. */
   firstEndMs(): number | undefined {
     let first: number | undefined
     for (const { endsAtMs } of this.#calls.values()) first = Math.min(first ?? endsAtMs, endsAtMs)
@@ -107,7 +110,7 @@ class OpenCall implements PendingCall {
   readonly method: string
   readonly endsAtMs: number
   readonly timeoutMs: number
-  /** Empty once it has left. */
+  /** Empty once it was sent. */
   text: string
   #onAnswer: OnAnswer | undefined
 

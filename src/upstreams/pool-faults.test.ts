@@ -1,4 +1,4 @@
-/** Faults over real sockets: reads succeed while one healthy node is left, and nothing outlives its deadline. */
+/** Faults over real sockets: reads succeed while one healthy node is left, and no call outlives its deadline. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { poolOver } from '../../test/fakes/pool.ts'
@@ -30,7 +30,7 @@ async function three(t: TestContext) {
   return { nodes, pool, troubles }
 }
 
-/** Light and heavy reads, at once and after another; all must succeed in time. */
+/** Light and heavy reads, concurrently and in sequence; all must succeed in time. */
 async function readsSucceed(pool: Upstreams, rounds = 10): Promise<void> {
   for (let i = 0; i < rounds; i++) {
     const outcomes = await Promise.all([
@@ -102,6 +102,76 @@ test('hangs on one method only: lost races and overdue writes open the breaker',
   await until('hung reads open the breaker', () => breakerOf('n0') === 'open')
 })
 
+test('hangs on heavy calls only: lost races open a breaker that light calls do not close', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  const { pool } = poolOver(t, nodes, { breaker: { failures: 3, openMs: 30_000, maxOpenMs: 30_000 } })
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
+  nodes[0].respond.set('getBlocks', () => undefined)
+  const heavy = () => pool.callRaw('getBlocks', {}, { deadlineMs: 9_000, prefer: 'n0' })
+  const light = async () => {
+    const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 9_000, prefer: 'n0' })
+    assert.ok(outcome.ok)
+    return outcome.node
+  }
+  const reads = Array.from({ length: 3 }, heavy)
+  const lights = setInterval(light, 100)
+  t.after(() => clearInterval(lights))
+  for (const outcome of await Promise.all(reads)) assert.ok(outcome.ok && outcome.node === 'n1')
+  clearInterval(lights)
+  assert.equal(await light(), 'n0')
+  await until('the breaker is open', () => pool.nodes()[0]?.breaker === 'open')
+  const next = await heavy()
+  assert.ok(next.ok && next.node === 'n1' && next.attempts === 1, 'it is asked last')
+})
+
+test('waiting for our own heavy calls is no failure of the node, and heavy calls of the index hide none', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  const { pool } = poolOver(t, nodes, { breaker: { failures: 2, openMs: 30_000, maxOpenMs: 30_000 } })
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
+  const heavy = () => pool.callRaw('getBlocks', {}, { deadlineMs: 9_000, prefer: 'n0' })
+  nodes[0].respond.set('getBlocks', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    return '{}'
+  })
+  // There is only one socket, so the last calls are still unsent when the other node is asked.
+  const busy = await Promise.all(Array.from({ length: 6 }, heavy))
+  assert.deepEqual([...new Set(busy.map((outcome) => outcome.ok && outcome.node))].sort(), ['n0', 'n1'])
+  assert.equal(pool.nodes()[0]?.breaker, 'closed')
+  nodes[0].respond.set('getBlocks', () => undefined)
+  for (let i = 0; i < 2; i++) {
+    const read = heavy()
+    const index = await pool.callRaw('getMempoolEntries', {}, { prefer: 'n0', isPriority: true })
+    assert.ok(index.ok && index.node === 'n0')
+    const outcome = await read
+    assert.ok(outcome.ok && outcome.node === 'n1')
+  }
+  await until('the breaker is open', () => pool.nodes()[0]?.breaker === 'open')
+  const index = await pool.callRaw('getMempoolEntries', {}, { prefer: 'n0', isPriority: true })
+  assert.ok(index.ok && index.node === 'n0')
+  assert.equal(pool.nodes()[0]?.breaker, 'open')
+})
+
+test('a spare that loses to a primary that is merely slow has not failed', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  const { pool } = poolOver(t, nodes, { breaker: { failures: 1, openMs: 30_000, maxOpenMs: 30_000 } }, [1])
+  await until('all healthy', () => pool.nodes().every(({ state }) => state === 'healthy'))
+  nodes[1].respond.set('getBlocks', () => undefined)
+  nodes[0].respond.set('getBlocks', async () => {
+    await until('the spare was asked, too', () => nodes[1].received('getBlocks') > 0)
+    // More than half of the three seconds after which a third node would be asked.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    return '{}'
+  })
+  const outcome = await pool.callRaw('getBlocks', {}, { deadlineMs: 20_000 })
+  assert.ok(outcome.ok && outcome.node === 'n0' && outcome.attempts === 2, JSON.stringify(outcome))
+  // The heavy thread learns a moment later that the race is over.
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.deepEqual(
+    pool.nodes().map(({ breaker }) => breaker),
+    ['closed', 'closed'],
+  )
+})
+
 test('writes that are overdue open the breaker', async (t) => {
   const node = await startFakeNode()
   const { pool } = poolOver(t, [node], { breaker: { failures: 4, openMs: 30_000, maxOpenMs: 30_000 } })
@@ -121,7 +191,7 @@ test('lags 1,000 DAA scores: it gets no calls while another is healthy', async (
   const before = nodes[0].received('getSink') + nodes[1].received('getSink')
   await readsSucceed(pool)
   assert.equal(nodes[0].received('getSink') + nodes[1].received('getSink'), before)
-  // within both thresholds it must stay out; only when it has caught up it returns
+  // Between the two thresholds it must stay out; it returns only after it has caught up.
   nodes[0].state.daaScore += 600
   await new Promise((resolve) => setTimeout(resolve, 400))
   assert.equal(pool.nodes()[0]?.state, 'lagging')
@@ -301,7 +371,7 @@ test('a transaction that a faster node does not have yet is found by the slower 
 
 test('a block that one node does not have is requested from one other, not from all', async (t) => {
   const { nodes, pool } = await three(t)
-  // The thread of heavy calls is started by the first of them; how long that takes is not the matter here.
+  // The first heavy call starts the heavy thread, and the time that takes must not count here.
   assert.equal(kind(await pool.callRaw('getMempoolEntries', {}, { deadlineMs: 20_000 })), 'ok')
   for (const node of nodes) node.respond.set('getBlock', () => ({ error: `cannot find full block ${HASH}` }))
   const outcome = await pool.callRaw('getBlock', { hash: HASH }, { deadlineMs: 9_000 })

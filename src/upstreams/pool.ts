@@ -3,8 +3,8 @@
  *
  *   call(method, params) ─▶ validate ─▶ cache / single-flight ─▶ request (choose, hedge, retry) ─▶ node connections
  *
- * Every node has: a probe socket, a few light sockets (this thread), heavy sockets (the heavy thread, opened
- * when needed); and one node carries the subscription socket.
+ * Every node has a probe socket, a few light sockets (on this thread) and heavy sockets (on the heavy thread, opened
+ * on demand). One node at a time also carries the subscription socket.
  */
 import type { Network } from '../core/chain/network.ts'
 import type { BreakerPolicy } from '../kit/breaker.ts'
@@ -40,7 +40,7 @@ export interface UpstreamSettings {
   heavyWaiting: number
   probeEveryMs: number
   probeTimeoutMs: number
-  /** DAA scores behind the best node at which a node is used last, and at which it returns. */
+  /** DAA scores behind the best node: above `lagOut` a node is used last, at `lagIn` or less it recovers. */
   lagOut: number
   lagIn: number
   badProbes: number
@@ -66,13 +66,13 @@ export interface UpstreamsOptions {
   nodes: readonly NodeAddress[]
   clock: Clock
   random: () => number
-  /** Left out: WebSockets, and a thread for the large answers. Given: all of it on this thread. */
+  /** If omitted, WebSockets are used, with a thread for large answers. If given, everything runs on this thread. */
   dial?: NodePorts['dial']
   settings?: Partial<UpstreamSettings>
   onTrouble?: (trouble: Trouble) => void
 }
 
-/** As /v1/status shows it. */
+/** A node as shown by /v1/status. */
 export interface NodeStatus {
   readonly name: string
   readonly tier: 'primary' | 'backup'
@@ -89,19 +89,19 @@ export interface NodeStatus {
 
 export interface Upstreams {
   readonly network: Network
-  /** Checks without sending. */
+  /** Validates without sending. */
   prepare(method: string, params: unknown): Preparation
   /** The answer's exact bytes, unparsed. */
   callRaw(method: string, params: unknown, options?: CallOptions): Promise<CallOutcome>
   sendRaw(call: ValidCall, options?: CallOptions): Promise<CallOutcome>
-  /** The answer parsed with exact integers; for answers of moderate size. */
+  /** Parses the answer with exact integers; meant for answers of moderate size. */
   call(method: string, params: unknown, options?: CallOptions): Promise<ParsedOutcome>
-  /** See `FeedListener`. Throws on an address that the network does not have. */
+  /** See `NotificationListener`. Throws if an address does not belong to the network. */
   subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
   nodes(): NodeStatus[]
   /** The order in which nodes would be used now, and why. */
   explain(): NodeChoice
-  /** True as soon as a node is usable, false when none is by then. */
+  /** Resolves to true as soon as a node is usable, and to false if none is when the time is over. */
   ready(timeoutMs: number): Promise<boolean>
   close(): Promise<void>
 }
@@ -155,11 +155,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const cache = createAnswerCache(clock)
 
   function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
-    // A shared answer is that of any node: who asks for one of them gets its own.
-    const asksForNode = callOptions.prefer !== undefined || callOptions.asConfigured === true
+    // A cached answer may come from any node, so a caller that asks for a particular node is not served from the cache.
+    const { prefer, stayOn, asConfigured } = callOptions
+    const asksForNode = prefer !== undefined || stayOn !== undefined || asConfigured === true
     if (call.method.cacheMs === 0 || asksForNode) return requester.send(call, callOptions)
     const cached = cache.cached(call)
-    // What was answered by a node that has been found wanting since is not fresh.
+    // An answer from a node that has become unhealthy since does not count as fresh.
     if (cached?.ok && watch.health(cached.node).state === 'healthy') return Promise.resolve(cached)
     const shared = cache.fetch(call, () => requester.send(call, {}))
     return within(clock, shared, callOptions, call.method.timeoutMs * 2)
@@ -198,7 +199,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     nodes: () =>
       options.nodes.map(({ name, tier }, index) => {
         const { state, info, lag } = watch.health(name)
-        const view = links[index]?.view('light')
+        const link = links[index]
+        const view = link?.view('light')
+        const isOpen = view !== undefined && view.breaker !== 'closed'
         return {
           name,
           tier,
@@ -209,7 +212,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           daaScore: info?.virtualDaaScore ?? null,
           lag,
           version: info?.serverVersion ?? '',
-          breaker: view?.breaker ?? 'closed',
+          breaker: (isOpen ? view : link?.view('heavy'))?.breaker ?? 'closed',
           latencyMs: view?.latencyMs ?? 0,
         }
       }),
@@ -235,7 +238,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
 const ABANDONED_EVERY_MS = 50
 
-/** A shared answer under one caller's own deadline and signal; the other callers continue to wait. */
+/** Puts one caller's deadline and signal on a shared answer. The other callers keep waiting for it. */
 async function within(
   clock: Clock,
   shared: Promise<CallOutcome>,

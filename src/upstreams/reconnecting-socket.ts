@@ -4,6 +4,7 @@
  *   connect ──open──▶ up ──lost──▶ wait (backoff) ──▶ connect …          close() ends it from any state
  */
 import { backoffMs } from '../kit/backoff.ts'
+import { elapsedMs } from '../kit/clock.ts'
 import type { NodePorts } from './node-ports.ts'
 import type { NodeAnswer, OnAnswer, PendingCall } from './open-calls.ts'
 import { type WireCallOptions, WrpcSocket } from './wrpc.ts'
@@ -18,7 +19,7 @@ export interface ReconnectingSocketOptions {
 export interface ReconnectingSocket {
   readonly up: boolean
   readonly inFlight: number
-  /** Calls that leave at the end of this turn of the loop. */
+  /** Calls that will be sent at the end of this turn of the event loop. */
   readonly leaving: number
   silentMs(nowMs: number): number
   ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
@@ -27,9 +28,9 @@ export interface ReconnectingSocket {
 }
 
 const RECONNECT = { baseMs: 100, capMs: 3_000 }
-/** Full jitter can draw 0; a dead port must not be dialled in a tight loop. */
+/** Full jitter can yield 0, and a dead port must not be dialled in a tight loop. */
 const MIN_WAIT_MS = 25
-/** A connection this old was a good one: the backoff starts again at its first step. */
+/** A connection that lasted this long resets the backoff. */
 const STABLE_MS = 5_000
 
 export const NOT_CONNECTED: NodeAnswer = {
@@ -53,12 +54,12 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
       dial,
       clock,
       onOpen: () => {
-        openedAtMs = clock.now()
+        openedAtMs = elapsedMs(clock)
         options.onUp?.()
       },
       onClose: (detail) => {
         const wasUp = openedAtMs !== undefined
-        if (openedAtMs !== undefined && clock.now() - openedAtMs >= STABLE_MS) attempt = 0
+        if (openedAtMs !== undefined && elapsedMs(clock) - openedAtMs >= STABLE_MS) attempt = 0
         if (wasUp && !stop.signal.aborted) options.onDown?.(detail)
         void reconnectLater()
       },

@@ -31,7 +31,7 @@ const AddressActivity = Type.Object({
   credits_used: integerField('Credits that this answer cost.'),
 })
 
-/** Two calls are made for every answer. */
+/** Every answer takes two calls to the node. */
 const cost = base(10).per('upstream call', 5, 2).perRow(1)
 
 export const addressActivity = endpoint({
@@ -75,15 +75,15 @@ export const addressActivity = endpoint({
 })
 
 /**
- * Each transaction once, even if it both sends and receives. A busy address can have thousands in the mempool: they are
- * read one by one, and only those that are shown are parsed.
+ * Each transaction appears once, even if it both sends and receives. A busy address can have thousands in the mempool,
+ * so they are read one by one and only those that are shown are parsed.
  */
 export async function inMempool(
   address: string,
   limit: number,
   { upstreams, waitMs }: Pick<ChainData, 'upstreams' | 'waitMs'>,
 ): Promise<{ items: string[]; total: number }> {
-  const params = { addresses: [address], includeOrphanPool: true, filterTransactionPool: false }
+  const params = { addresses: [address], includeOrphanPool: false, filterTransactionPool: false }
   const options = { deadlineMs: waitMs }
   const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
@@ -96,7 +96,7 @@ export async function inMempool(
     const item = mempoolItem(text, outcome.node, upstreams.network)
     if (item !== undefined) items.set(item.txId, item.text)
   }
-  // What was not read may repeat transactions of the other side; below the limit everything was read.
+  // The unread rest may repeat transactions of the other side, so the count is exact only if everything was read.
   return { items: [...items.values()], total: items.size < limit ? items.size : total }
 }
 
@@ -115,7 +115,7 @@ function mempoolItem(
   return { txId, text: `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}` }
 }
 
-/** An address can have a hundred thousand of them: they are read one by one, and only the newest are retained. */
+/** An address can have a hundred thousand outputs, so they are read one by one and only the newest are retained. */
 async function unspentOutputs(
   address: string,
   limit: number,

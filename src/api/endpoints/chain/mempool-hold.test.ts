@@ -10,7 +10,7 @@ const KEY = Buffer.alloc(32, 7)
 const ADDRESS = encodeAddress({ prefix: 'kaspatest', version: 0, payload: KEY })
 const COUNT = 40
 
-/** Payloads as large as a block takes. */
+/** Payloads as large as a block accepts. */
 function entry(n: number) {
   const transactionId = n.toString(16).padStart(64, '0')
   const transaction = {
@@ -33,7 +33,7 @@ test('a mempool full of large transactions of one address does not hold the loop
   const upstreams = { network: 'testnet-10', callRaw: async () => ({ ok: true, bytes, node: 'n' }) }
   const chain = { upstreams, waitMs: 1_000 } as unknown as ChainData
   const reads = [
-    async () => assert.equal((await pendingBalance(ADDRESS, chain)).incoming, BigInt(5 * COUNT)),
+    async () => assert.equal((await pendingBalance(ADDRESS, chain, 'n')).incoming, BigInt(5 * COUNT)),
     async () => assert.equal((await inMempool(ADDRESS, 200, chain)).items.length, COUNT),
   ]
   for (const read of reads) {
@@ -43,7 +43,7 @@ test('a mempool full of large transactions of one address does not hold the loop
       await read()
       held = Math.min(held, stop())
     }
-    // One of them alone takes 5 to 20 ms.
+    // A single entry takes 5 to 20 ms.
     assert.ok(held <= 60, `the loop was held for ${held} ms`)
   }
 })

@@ -6,7 +6,10 @@ import { systemClock } from '../../../kit/clock.ts'
 import { address, block, payment, writeNext } from '../../../store/conformance/chain-engine.ts'
 import { createPastBalances } from './past-balance.ts'
 
-/** An index at block 100 and a node at the same; `onBalance` runs when the node is asked. */
+/**
+ * An index and a node, both at block 100; `onBalance` runs when the node is asked for the balance. The index then
+ * advances by five blocks, and the node advances once it has been asked for its score.
+ */
 async function rig({ onBalance = async () => {}, waitMs = 3_000 } = {}) {
   const { chain, close } = storesIn(':memory:').chain('test')
   const startMs = systemClock.now() - 100_000
@@ -20,21 +23,47 @@ async function rig({ onBalance = async () => {}, waitMs = 3_000 } = {}) {
     timeMs: at(n),
   })
   await writeNext(chain, { atMs: 1, start: own(10), added: [own(20, [1]), own(30, [2]), own(100)] })
-  const state = { balance: 0n, score: 95 }
+  const state = { balance: 0n, score: 100, isFollowed: true }
+  const nodes: Record<string, { balance: bigint; score: number }> = { n: state }
+  /** The nodes that answer, one per call; the last one answers all further calls. */
+  const answering = ['n']
+  let wasAsked = false
+  const answer = async (method: string, name: string) => {
+    if (method === 'getBalanceByAddress') {
+      await onBalance()
+      wasAsked = true
+      if (state.isFollowed) await writeNext(chain, { atMs: 2, added: [own(state.score + 5)] })
+      return { balance: nodes[name]?.balance }
+    }
+    const blueScore = nodes[name]?.score
+    if (wasAsked && state.isFollowed) state.score += 5
+    wasAsked = false
+    return { blueScore }
+  }
   const balances = createPastBalances({
     upstreams: {
+      nodes: () => [],
       call: async (method) => {
-        if (method === 'getBalanceByAddress') await onBalance()
-        const value =
-          method === 'getBalanceByAddress' ? { balance: state.balance } : { blueScore: state.score }
-        return { ok: true, value: value as never, node: 'n', attempts: 1, inDoubt: false }
+        const [node = ''] = answering.length > 1 ? answering.splice(0, 1) : answering
+        const value = await answer(method, node)
+        return { ok: true, value: value as never, node, attempts: 1, inDoubt: false }
       },
     },
     index: chain,
     clock: systemClock,
     waitMs,
   })
-  return { chain, close, at, own, state, balances, balanceAt: (n: number) => balances.at(address(1), at(n)) }
+  return {
+    chain,
+    close,
+    at,
+    own,
+    state,
+    nodes,
+    answering,
+    balances,
+    balanceAt: (n: number) => balances.at(address(1), at(n)),
+  }
 }
 
 const refused =
@@ -60,7 +89,7 @@ test('what moves while node and index are compared is not counted twice', async 
   const { close, chain, own, state, balanceAt } = await rig({
     onBalance: async () => {
       if (moves-- <= 0) return
-      // Accepted after the index was read: the node has it, and the index gets it before it has caught up.
+      // Accepted after the index was read: the node has it, and the index receives it before it has caught up.
       state.balance += 2n ** 61n
       await writeNext(chain, { atMs: 2, added: [{ ...own(101, [3]), timeMs: systemClock.now() }] })
     },
@@ -68,6 +97,25 @@ test('what moves while node and index are compared is not counted twice', async 
   t.after(close)
   state.balance = 2n ** 62n
   assert.equal(await balanceAt(50), 2n ** 62n)
+})
+
+test('a node that is behind the index, or whose score another one gave, is not compared with it', async (t) => {
+  const { close, chain, own, state, nodes, answering, balanceAt } = await rig({ waitMs: 300 })
+  t.after(close)
+  await writeNext(chain, { atMs: 2, added: [own(101, [3])] })
+  Object.assign(state, { balance: 3n * 2n ** 61n, score: 101 })
+  nodes.behind = { balance: 2n ** 62n, score: 100 }
+  answering.unshift('behind', 'behind', 'behind')
+  assert.equal(await balanceAt(50), 2n ** 62n)
+  answering.unshift('n', 'behind', 'n')
+  assert.equal(await balanceAt(50), 2n ** 62n)
+  answering.unshift('n', 'n', 'behind')
+  assert.equal(await balanceAt(50), 2n ** 62n)
+  state.isFollowed = false
+  answering.unshift(...Array.from({ length: 3 }, () => ['n', 'behind', 'n']).flat())
+  await assert.rejects(balanceAt(50), refused('upstream_unavailable', 'unavailable'))
+  answering.splice(0, answering.length, 'behind')
+  await assert.rejects(balanceAt(50), refused('upstream_unavailable', 'nodes_behind'))
 })
 
 test('times that are not covered, an index that is behind and a busy address are refused with the reason', async (t) => {
@@ -82,9 +130,9 @@ test('times that are not covered, an index that is behind and a busy address are
     balances.at(address(1), systemClock.now() + 60_000),
     refused('invalid_time_range', 'future'),
   )
-  state.score = 98
+  state.isFollowed = false
   await assert.rejects(balanceAt(50), refused('upstream_unavailable', 'index_behind'))
-  state.score = 90
+  Object.assign(state, { score: 110, isFollowed: true })
   const gap = {
     atMs: 3,
     fromHash: own(100).hash,
@@ -102,18 +150,42 @@ test('times that are not covered, an index that is behind and a busy address are
     }),
   )
   assert.equal(await balanceAt(81), 0n)
-  let next = 111
   const busy = await rig({
     waitMs: 300,
     onBalance: async () => {
+      const next = busy.state.score + 1
       await writeNext(busy.chain, {
         atMs: 4,
         added: [{ ...busy.own(next, [next]), transactions: [recent(next)] }],
       })
-      next++
     },
   })
   t.after(busy.close)
   const recent = (tx: number) => ({ ...payment(tx, 1, 1n), blockTimeMs: systemClock.now() })
   await assert.rejects(busy.balanceAt(50), refused('upstream_unavailable', 'address_busy'))
+})
+
+test('adding up the rows of a busy address ends with the time or with the caller', async (t) => {
+  const { chain, close, at } = await rig()
+  t.after(close)
+  let reads = 0
+  const balances = createPastBalances({
+    upstreams: { nodes: () => [], call: async () => assert.fail('the rows come first') },
+    index: {
+      ...{ checkpoint: chain.checkpoint, coverageFromMs: async () => 0 },
+      ...{ indexedFromMs: chain.indexedFromMs, gaps: chain.gaps },
+      addressMoved: async () => {
+        reads++
+        return { received: 1n, sent: 0n, rows: 1, next: { timeMs: 1, rank: 1 } }
+      },
+    },
+    clock: systemClock,
+    waitMs: 50,
+  })
+  await assert.rejects(
+    balances.at(address(1), at(50), () => reads === 3),
+    refused('upstream_unavailable', 'address_busy'),
+  )
+  assert.equal(reads, 3)
+  await assert.rejects(balances.at(address(1), at(50)), refused('upstream_unavailable', 'address_busy'))
 })

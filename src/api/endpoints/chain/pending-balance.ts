@@ -1,7 +1,7 @@
 /**
- * What the mempool of a node would do to the balance of an address. The node names the transactions; what their inputs
- * are worth is known by the transactions themselves where one spends another, by the index, and for older outputs by
- * the address's unspent ones.
+ * How the mempool of a node would change the balance of an address. The node lists the transactions. The value of their
+ * inputs comes from these transactions themselves if one spends another, from the index, and for older outputs from the
+ * unspent outputs of the address.
  */
 import { decodeAddress } from '../../../core/chain/address.ts'
 import type { Outpoint } from '../../../core/chain/transaction.ts'
@@ -17,19 +17,41 @@ export interface PendingBalance {
   readonly incoming: bigint
   readonly outgoing: bigint
   readonly transactions: number
+  /** The node that answered; if another one had to supply the value of the inputs, that one. */
+  readonly node: string
+  /** Whether one node answered everything. */
+  readonly isOfOne: boolean
 }
 
-/** Inputs of pending transactions that are looked up for one answer, and at a time. */
+/** How many inputs of pending transactions are looked up for one answer, and how many of them at a time. */
 const MAX_INPUTS = 20_000
 const INPUTS_AT_A_TIME = 100
 
-export async function pendingBalance(address: string, chain: ChainData): Promise<PendingBalance> {
+/** Shared by all attempts to read one balance. */
+export interface SharedByTries {
+  /** For the next call: the remaining time, and whether the caller has disconnected. */
+  readonly limits: () => { readonly deadlineMs: number; readonly isAbandoned?: () => boolean }
+  /** Amounts by outpoint from a node's list of unspent outputs; 0 for outputs of other addresses. */
+  readonly olderOutputs: { node: string; readonly amounts: Map<string, bigint> }
+}
+
+/** Asks the node `stayOn` if it can answer. */
+export async function pendingBalance(
+  address: string,
+  chain: ChainData,
+  stayOn: string,
+  shared: SharedByTries = {
+    limits: () => ({ deadlineMs: chain.waitMs }),
+    olderOutputs: { node: '', amounts: new Map() },
+  },
+): Promise<PendingBalance> {
   const decoded = decodeAddress(address)
   if (!decoded.ok) throw new RangeError(address)
   const script = scriptOfAddress(decoded.address)
-  const { upstreams, waitMs } = chain
+  const { upstreams } = chain
   const params = { addresses: [address], includeOrphanPool: false, filterTransactionPool: false }
-  const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, { deadlineMs: waitMs })
+  const options = { ...shared.limits(), stayOn }
+  const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
   const { bytes, node } = outcome
   if (!bytes.includes('"entries"')) throw unusableAnswer(node, 'mempool entries')
@@ -58,16 +80,15 @@ export async function pendingBalance(address: string, chain: ChainData): Promise
     if (value === undefined) others.push(point)
     else outgoing += value
   }
-  outgoing += await ownAmount(address, script, others, chain)
-  return { incoming, outgoing, transactions: txIds.size }
+  const { sum, unknown } = await indexedAmount(script, others, chain)
+  const older = await olderAmount({ address, unknown, node }, chain, shared)
+  outgoing += sum + older.sum
+  const isOfOne = older.node === node
+  return { incoming, outgoing, transactions: txIds.size, node: older.node, isOfOne }
 }
 
-async function ownAmount(
-  address: string,
-  script: string,
-  spent: readonly Outpoint[],
-  { index, utxos }: ChainData,
-): Promise<bigint> {
+/** The sum of the address's own outputs that the index knows, and the outpoints that it does not know. */
+async function indexedAmount(script: string, spent: readonly Outpoint[], { index }: ChainData) {
   let sum = 0n
   const unknown = new Set<string>()
   for (let at = 0; at < spent.length; at += INPUTS_AT_A_TIME) {
@@ -81,11 +102,38 @@ async function ownAmount(
       else if (output === undefined && point) unknown.add(`${point.transactionId}:${point.index}`)
     }
   }
-  if (unknown.size === 0) return sum
-  // The mempool changes nothing about what is unspent: an own output is still listed.
-  for await (const utxo of utxos.of(address))
-    if (unknown.has(`${utxo.txId}:${utxo.index}`)) sum += BigInt(utxo.amount)
-  return sum
+  return { sum, unknown }
+}
+
+/** Pending spends stay in the list of unspent outputs, so an output that is not listed belongs to another address. */
+async function olderAmount(
+  { address, unknown, node }: { address: string; unknown: Set<string>; node: string },
+  { utxos }: ChainData,
+  { limits, olderOutputs }: SharedByTries,
+): Promise<{ sum: bigint; node: string }> {
+  const { amounts } = olderOutputs
+  if (olderOutputs.node !== node) amounts.clear()
+  olderOutputs.node = node
+  let sum = 0n
+  for (const point of unknown) {
+    const amount = amounts.get(point)
+    if (amount === undefined) continue
+    sum += amount
+    unknown.delete(point)
+  }
+  if (unknown.size === 0) return { sum, node }
+  const listed = await utxos.onNode(address, node, limits().deadlineMs)
+  for await (const { txId, index, amount } of listed.utxos) {
+    const point = `${txId}:${index}`
+    if (!unknown.delete(point)) continue
+    amounts.set(point, BigInt(amount))
+    sum += BigInt(amount)
+    if (unknown.size === 0) break
+  }
+  for (const point of unknown) amounts.set(point, 0n)
+  // An output that another node does not list may belong to the address but be unknown to that node so far.
+  if (listed.node !== node) amounts.clear()
+  return { sum, node: listed.node }
 }
 
 function readEntry(text: string, node: string) {

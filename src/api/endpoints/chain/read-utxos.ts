@@ -1,9 +1,9 @@
 /**
- * The unspent outputs of an address, as a node has them. The node gives all of them at once: the answer stays bytes,
- * which are read one output at a time, and the bytes are reused until the chain has moved, for a second at most.
+ * The unspent outputs of an address according to a node, which returns all of them at once. The answer is kept as bytes
+ * and read one output at a time. The bytes are reused until the chain moves, for a second at most.
  */
 import { ApiError } from '../../../core/errors.ts'
-import { type Clock, elapsedMs } from '../../../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter } from '../../../kit/clock.ts'
 import { parseExact } from '../../../kit/exact-json.ts'
 import { elementsOf } from '../../../kit/json-slices.ts'
 import { Lru } from '../../../kit/lru.ts'
@@ -23,25 +23,31 @@ export interface Utxo {
 }
 
 export interface UtxoReader {
-  /** In the node's order, which is none. Refused where they are more than are listed. */
+  /** In the node's order, which is arbitrary. Throws if there are more than `MAX_UTXOS`. */
   of(address: string): AsyncGenerator<Utxo>
   /** The same, however many there are. */
   all(address: string): AsyncGenerator<Utxo>
+  /** All outputs, from the given node if it can answer, and the node that did. Throws if none answers in time. */
+  onNode(
+    address: string,
+    node: string,
+    withinMs: number,
+  ): Promise<{ readonly node: string; readonly utxos: AsyncGenerator<Utxo> }>
 }
 
-/** Of one address. An output takes about 350 bytes in the node's answer. */
+/** Per address. An output takes about 350 bytes in the node's answer. */
 export const MAX_UTXOS = 100_000
 const MAX_ANSWER_BYTES = 48 * 1024 * 1024
 const CACHED_BYTES = 16 * 1024 * 1024
 const MAX_CACHED_ANSWER_BYTES = 4 * 1024 * 1024
 const MAX_CACHED = 1_000
-/** An index that stands still says nothing about the node's chain. */
+/** Limits the age of an answer, because an index that has stopped says nothing about the node's chain. */
 const MAX_AGE_MS = 1_000
 
 interface Answer {
   readonly bytes: Buffer
   readonly node: string
-  /** The last chain block when it was requested. */
+  /** The last chain block when the answer was requested. */
   readonly at: string | undefined
   readonly askedMs: number
 }
@@ -60,27 +66,29 @@ export function createUtxoReader(deps: {
   })
   const flights = createSingleflight<Answer>()
 
-  /** Not where its node was found to lag, or worse, since. */
+  /** An answer is not fresh if its node has since been found to lag, or worse. */
   function isFresh({ node, askedMs }: Answer): boolean {
     if (elapsedMs(clock) - askedMs >= MAX_AGE_MS) return false
     return upstreams.nodes().some(({ name, state }) => name === node && state === 'healthy')
   }
 
-  async function answerFor(address: string): Promise<Answer> {
+  async function answerFor(address: string, stayOn?: string): Promise<Answer> {
     const at = (await index.checkpoint())?.hash
     const cached = cache.get(address)
-    if (cached !== undefined && at !== undefined && cached.at === at && isFresh(cached)) return cached
-    return flights.run(`${at} ${address}`, async () => {
+    const isOfNode = stayOn === undefined || cached?.node === stayOn
+    if (cached !== undefined && isOfNode && at !== undefined && cached.at === at && isFresh(cached))
+      return cached
+    return flights.run(`${at} ${address} ${stayOn ?? ''}`, async () => {
       const askedMs = elapsedMs(clock)
       const outcome = await upstreams.callRaw(
         'getUtxosByAddresses',
         { addresses: [address] },
-        { deadlineMs: waitMs },
+        { deadlineMs: waitMs, stayOn },
       )
       if (!outcome.ok) throw upstreamError(outcome.failure)
       const { bytes, node } = outcome
       const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
-      // The answer may be a window on a larger read from the socket, which must not be kept alive.
+      // The answer may be a view on a larger read from the socket, which must not be kept alive.
       const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
       if (isSmall) cache.set(address, answer)
       else cache.delete(address)
@@ -99,10 +107,25 @@ export function createUtxoReader(deps: {
       }
     },
     async *all(address) {
-      const { bytes, node } = await answerFor(address)
-      for await (const text of elementsOf(bytes, 'entries')) yield readUtxo(text, node)
+      yield* utxosIn(await answerFor(address))
+    },
+    async onNode(address, node, withinMs) {
+      // Only this caller stops waiting, because the answer is shared with callers that may have more time.
+      const late = Promise.withResolvers<never>()
+      const detail = `no answer within ${withinMs} ms`
+      const cancel = runAfter(clock, withinMs, () => late.reject(upstreamError({ kind: 'timeout', detail })))
+      try {
+        const answer = await Promise.race([answerFor(address, node), late.promise])
+        return { node: answer.node, utxos: utxosIn(answer) }
+      } finally {
+        cancel()
+      }
     },
   }
+}
+
+async function* utxosIn({ bytes, node }: Answer): AsyncGenerator<Utxo> {
+  for await (const text of elementsOf(bytes, 'entries')) yield readUtxo(text, node)
 }
 
 function tooMany(): ApiError {

@@ -4,6 +4,9 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
+import type { ChainStore } from '../../../store/chain.ts'
+import type { OutputPoint } from '../../../store/output-point.ts'
 import { holderOfKey, type TokenFacts, type TokenHolder } from '../../../store/tokens.ts'
 import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
@@ -18,7 +21,7 @@ const TokenHolderSchema = Type.Object({
 })
 
 const REASONS =
-  'Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known.'
+  'Why amounts are missing: hidden_until_spent (outputs of the covenant whose states no transaction has shown), older_than_index (nothing is listed); null where all are known, and where that is not checked: covenant tokens with more than 10,000 outputs whose state is proven.'
 
 const TokenHolders = Type.Object({
   token_id: textField('The token asked for.'),
@@ -30,8 +33,9 @@ const TokenHolders = Type.Object({
 })
 
 const cost = base(10).perRow(1)
-/** More outputs with a proven state are not counted against those that are unspent. */
-const MAX_COUNTED = 1_000
+/** Outputs with a proven state are compared with the unspent outputs only up to this number. */
+const MAX_COUNTED = 10_000
+const COUNT_STEP = 1_000
 
 export const tokenHolders = endpoint({
   path: 'GET /v1/tokens/{token}/holders',
@@ -57,7 +61,7 @@ export const tokenHolders = endpoint({
     const value = await index.token(token)
     if (value === undefined) throw tokenNotFound(token)
     const { history, proven } = JSON.parse(value) as TokenFacts
-    // What is still stored of a token that can no longer be judged may be wrong.
+    // The stored holders of a token whose history is unknown may be wrong.
     const page =
       history === 'unknown'
         ? { holders: [], hasMore: false }
@@ -69,13 +73,12 @@ export const tokenHolders = endpoint({
     if (dryRun) return previewAnswer(page.holders.length, false)
     const last = page.holders.at(-1)
     const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.place, last.key]) : null
-    const counted = Math.min(proven?.outputs ?? 0, MAX_COUNTED)
-    const unspent =
-      proven === undefined
-        ? 0
-        : (await index.covenantUtxos({ covenantId: token, limit: counted + 1 })).utxos.length
     const hidden =
-      history === 'unknown' ? 'older_than_index' : unspent > counted ? 'hidden_until_spent' : null
+      history === 'unknown'
+        ? 'older_than_index'
+        : proven !== undefined && (await hasHidden(index, token, proven.outputs))
+          ? 'hidden_until_spent'
+          : null
     const coverageFrom = nodeTime((await index.coverageFromMs()) ?? null)
     return wrappedPage({
       rows: page.holders.map(holderText),
@@ -86,6 +89,29 @@ export const tokenHolders = endpoint({
     })
   },
 })
+
+/** Whether a covenant has more unspent outputs than those with a proven state. False if there are too many to count. */
+async function hasHidden(
+  index: Pick<ChainStore, 'covenantUtxos' | 'token'>,
+  token: string,
+  provenOutputs: number,
+): Promise<boolean> {
+  if (provenOutputs > MAX_COUNTED) return false
+  let unspent = 0
+  let after: OutputPoint | undefined
+  do {
+    if (after !== undefined) await nextTurn()
+    const limit = Math.min(COUNT_STEP, provenOutputs + 1 - unspent)
+    const query = { covenantId: token, limit, ...(after === undefined ? {} : { after }) }
+    const { utxos, hasMore } = await index.covenantUtxos(query)
+    unspent += utxos.length
+    after = hasMore ? utxos.at(-1) : undefined
+  } while (after !== undefined && unspent <= provenOutputs)
+  if (unspent <= provenOutputs) return false
+  // A proven output that was added during the count must not be taken for a hidden one.
+  const newest = JSON.parse((await index.token(token)) ?? '{}') as Partial<TokenFacts>
+  return unspent > (newest.proven?.outputs ?? 0)
+}
 
 function holderText({ key, value }: TokenHolder): string {
   const { balance, locked, outputs } = JSON.parse(value) as {

@@ -10,15 +10,17 @@ import {
   nullableTextField,
   textField,
 } from '../../../core/rows/fields.ts'
+import { elapsedMs } from '../../../kit/clock.ts'
 import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import type { TransactionRow } from '../../../store/chain.ts'
+import type { CallOptions } from '../../../upstreams/call-outcome.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { txIdParam } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
-import { unusableAnswer, upstreamError } from './upstream-error.ts'
+import { notNow, unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const TransactionLookup = Type.Object({
   tx_id: textField('Transaction id.'),
@@ -46,19 +48,21 @@ export const transactionEndpoint = endpoint({
     tag: 'node',
     summary: 'One transaction, parsed',
     description:
-      'From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted.',
+      'From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted. What is in no mempool is unknown (404) once the index has caught up with the node that was asked; while it is more than a few seconds behind that node, that is 503 with the reason `index_behind`.',
   },
   access: { scope: 'node', tier: 'pro', feature: 'transactions' },
   params: { tx_id: txIdParam },
   cost,
   returns: object('TransactionLookup', TransactionLookup),
   errors: ['transaction_not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
-  run: async ({ input, services, dryRun }) => {
+  run: async ({ input, services, dryRun, isGone }) => {
     const { chain } = services
     const row = await chain.index.transaction(input.tx_id)
-    const units = row === undefined ? { [MEMPOOL]: 1 } : {}
-    if (dryRun) return { kind: 'object', value: {}, units }
-    const members = await (row === undefined ? inMempool(input.tx_id, chain) : indexed(row, chain))
+    if (dryRun) return { kind: 'object', value: {}, units: row === undefined ? { [MEMPOOL]: 1 } : {} }
+    const { members, units } =
+      row === undefined
+        ? await unindexed(input.tx_id, chain, isGone)
+        : { members: await indexed(row, chain), units: {} }
     return answer(
       { tx_id: JSON.stringify(input.tx_id), ...members, credits_used: String(cost.charge(units)) },
       units,
@@ -66,10 +70,18 @@ export const transactionEndpoint = endpoint({
   },
 })
 
-/** One small entry: no node takes longer. */
+/** Enough for one small entry on any node. */
 const MAX_LOOKUP_MS = 10_000
+/**
+ * Callers do not wait for an index that is further behind. At ten blocks per second, 50 DAA scores are five seconds.
+ */
+const MAX_INDEX_WAIT_MS = 5_000
+const MAX_DAA_BEHIND = 50
+/** The DAA score of a node's last probe may be behind the index by this much. */
+const PROBE_AGE_DAA = 20
+const LOOK_MS = 50
 
-/** Members are JSON texts: amounts above 2^53 keep their digits. */
+/** Members are JSON texts, so that amounts above 2^53 keep their digits. */
 type Members = Record<string, string>
 
 async function indexed(row: TransactionRow, { index }: ChainData): Promise<Members> {
@@ -90,14 +102,81 @@ async function indexed(row: TransactionRow, { index }: ChainData): Promise<Membe
   }
 }
 
-/** In the order of submissions: one that was just submitted is in no other mempool yet. */
-async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promise<Members> {
+/**
+ * Looks in the mempool and once more in the index, because the transaction may have left the mempool for a block that
+ * the index is about to receive.
+ */
+export async function unindexed(
+  txId: string,
+  chain: ChainData,
+  isGone: () => boolean = () => false,
+): Promise<{ members: Members; units: Record<string, number> }> {
+  let pending = await inMempool(txId, chain, { asConfigured: true })
+  let row = pending.members === undefined ? await chain.index.transaction(txId) : undefined
+  if (pending.members === undefined && row === undefined) {
+    const node = await followedNode(chain, pending.node)
+    if (node === undefined) throw indexBehind()
+    // A transaction that the first node has accepted and the index's node has not is in the mempool of the latter, or
+    // has not reached it yet.
+    const isAnother = node !== pending.node
+    if (isAnother) pending = await inMempool(txId, chain, { stayOn: node })
+    if (pending.members === undefined) row = await caughtUp(txId, chain, { node: pending.node, isGone })
+    if (isAnother && pending.members === undefined && row === undefined) throw indexBehind()
+  }
+  if (pending.members !== undefined) return { members: pending.members, units: { [MEMPOOL]: 1 } }
+  if (row === undefined) throw notFound(txId)
+  return { members: await indexed(row, chain), units: {} }
+}
+
+/**
+ * A node that is about as far as the index: the one that was asked or, if that one is further ahead, the one that the
+ * index must be following. Undefined while the index is catching up with all of them.
+ */
+async function followedNode({ index, upstreams }: ChainData, asked: string): Promise<string | undefined> {
+  const indexedDaa = (await index.checkpoint())?.daaScore
+  const nodes = upstreams.nodes()
+  const askedDaa = nodes.find(({ name }) => name === asked)?.daaScore ?? undefined
+  if (indexedDaa === undefined || askedDaa === undefined || askedDaa - indexedDaa <= MAX_DAA_BEHIND)
+    return asked
+  const near = nodes.flatMap(({ name, state, daaScore }) => {
+    const ahead = (daaScore ?? 0) - indexedDaa
+    const isNear = ahead >= -PROBE_AGE_DAA && ahead <= MAX_DAA_BEHIND
+    return state === 'healthy' && isNear ? [{ name, ahead }] : []
+  })
+  return near.toSorted((a, b) => Math.abs(a.ahead) - Math.abs(b.ahead))[0]?.name
+}
+
+/** Waits until the index has reached the node's current position, and then reads the transaction. */
+async function caughtUp(
+  txId: string,
+  { index, upstreams, clock, waitMs }: ChainData,
+  { node, isGone }: { node: string; isGone: () => boolean },
+): Promise<TransactionRow | undefined> {
+  const options = { deadlineMs: Math.min(waitMs, MAX_LOOKUP_MS), stayOn: node, isAbandoned: isGone }
+  const sink = await upstreams.call('getSinkBlueScore', {}, options)
+  if (!sink.ok) throw upstreamError(sink.failure)
+  const score = Number((sink.value as { blueScore?: unknown }).blueScore)
+  const startedMs = elapsedMs(clock)
+  while (((await index.checkpoint())?.blueScore ?? 0) < score) {
+    if (isGone() || elapsedMs(clock) - startedMs > MAX_INDEX_WAIT_MS) throw indexBehind()
+    await clock.sleep(LOOK_MS)
+  }
+  return index.transaction(txId)
+}
+
+/** The first lookup goes to the node that takes submissions, because a new transaction is in no other mempool yet. */
+async function inMempool(
+  txId: string,
+  { upstreams, waitMs }: ChainData,
+  order: Pick<CallOptions, 'asConfigured' | 'stayOn'>,
+): Promise<{ node: string; members?: Members }> {
   const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
   const deadlineMs = Math.min(waitMs, MAX_LOOKUP_MS)
-  const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs, asConfigured: true })
+  const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs, ...order })
   if (!outcome.ok) {
     const { failure } = outcome
-    if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found') throw notFound(txId)
+    if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found')
+      return { node: failure.node }
     throw upstreamError(failure)
   }
   const { mempoolEntry } = outcome.value as {
@@ -106,7 +185,7 @@ async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promis
   const read = mempoolEntry && readTransaction(mempoolEntry.transaction)
   if (!mempoolEntry || !read?.ok) throw unusableAnswer(outcome.node, 'transaction')
   const parsed = parseTransaction(read.transaction, { network: upstreams.network, txId })
-  return {
+  const members = {
     status: '"pending"',
     parsed: writeExact(parsed as unknown as ExactJson),
     source: '"mempool"',
@@ -116,9 +195,14 @@ async function inMempool(txId: string, { upstreams, waitMs }: ChainData): Promis
     accepting_block_time: 'null',
     confirmations: '0',
     replaced_by: 'null',
-    // The node does not know an orphan's fee.
+    // The node does not know the fee of an orphan.
     fee_sompi: mempoolEntry.is_orphan === true ? 'null' : String(mempoolEntry.fee),
   }
+  return { node: outcome.node, members }
+}
+
+function indexBehind(): ApiError {
+  return notNow('index_behind', 'It is in no mempool, and the index has not caught up with the nodes.')
 }
 
 function notFound(txId: string): ApiError {

@@ -9,7 +9,7 @@ export function unusableAnswer(node: string, detail: string): ApiError {
   return upstreamError({ kind: 'malformed_answer', detail, node })
 }
 
-/** The endpoint's error for a failed call, without names and addresses of nodes. */
+/** The endpoint's error for a failed call. It contains no names or addresses of nodes. */
 export function upstreamError(failure: CallFailure, detail: Record<string, unknown> = {}): ApiError {
   switch (failure.kind) {
     case 'refused':
@@ -33,4 +33,18 @@ export function upstreamError(failure: CallFailure, detail: Record<string, unkno
         ...detail,
       })
   }
+}
+
+/** Different nodes kept answering the calls of one balance. */
+export function notOfOneNode(): ApiError {
+  return notNow('unavailable', 'No node answered all calls of a balance.')
+}
+
+const NOT_NOW_SECONDS = 2
+
+/** Nodes and index are available, but cannot be compared yet. */
+export function notNow(reason: string, message: string): ApiError {
+  return new ApiError('upstream_unavailable', message, { reason, retry_after: NOT_NOW_SECONDS }, [
+    ['Retry-After', String(NOT_NOW_SECONDS)],
+  ])
 }
