@@ -1,13 +1,14 @@
-/** Heartbeats, and how clients join and leave the hub; connections are plain objects, the log is real. */
+/** Heartbeats, and how clients join and leave the hub. Connections are plain objects; the log is real. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'
+import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { blockEvent, NETWORK } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { BUILT_IN_PLANS } from '../core/plan.ts'
 import { createEventTail } from '../events/publish.ts'
-import { systemClock } from '../kit/clock.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import { appendEvents } from '../store/conformance/chain-engine.ts'
@@ -64,11 +65,16 @@ async function setUp(t: TestContext, pingMs: number) {
   return { hub, chain, tail, watching, client: { ...client, recheck: async () => undefined } }
 }
 
-/** A hub over a log that a test makes up; its newest event is that of the bounds. */
-function hubOver(events: Parameters<typeof createStreamHub>[0]['events'], newestSeq: number) {
+/** A hub over a made-up log whose newest event has this sequence number. */
+function hubOver(
+  events: Parameters<typeof createStreamHub>[0]['events'],
+  newestSeq: number,
+  clock: Clock = systemClock,
+  unwatch = () => {},
+) {
   return createStreamHub({
-    ...{ events, tail: { seq: newestSeq, listen: () => () => {} }, network: NETWORK, watch: () => () => {} },
-    ...{ random: Math.random, clock: systemClock, log: createLogger({ level: 'silent' }) },
+    ...{ events, tail: { seq: newestSeq, listen: () => () => {} }, network: NETWORK, watch: () => unwatch },
+    ...{ random: Math.random, clock, log: createLogger({ level: 'silent' }) },
   })
 }
 
@@ -111,6 +117,7 @@ test('a closed connection releases its addresses and receives nothing more', asy
   )
   await until('live', () => /"type":"live"/.test(log.sent.join()))
   assert.equal(watching.now, 1)
+  await nextTurn()
   member?.closed()
   assert.equal(watching.now, 0)
   const before = log.sent.length
@@ -118,6 +125,39 @@ test('a closed connection releases its addresses and receives nothing more', asy
   await sleep(20)
   assert.equal(log.sent.length, before)
   assert.equal(hub.connections, 0)
+})
+
+test('connections that end at the same moment release their addresses in turns of their own', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  const empty = {
+    after: async () => ({ events: [], upToSeq: 1, more: false }),
+    bounds: async () => ({ oldestSeq: 1, newestSeq: 1, bytes: 0 }),
+  }
+  let turn = 0
+  const next = () => {
+    turn++
+    counting = setImmediate(next)
+  }
+  let counting = setImmediate(next)
+  const turns: number[] = []
+  const hub = hubOver(empty, 1, systemClock, () => {
+    turns.push(turn)
+    // As long as many addresses take.
+    for (const endMs = performance.now() + 10; performance.now() < endMs; ) {}
+  })
+  t.after(() => {
+    clearImmediate(counting)
+    return hub.close()
+  })
+  const clients = Array.from({ length: 8 }, recordingConnection)
+  const members = clients.map(({ connection }) => hub.open(connection, client))
+  const order = { op: 'subscribe', kinds: ['utxos_changed'], addresses: [testAddress(3)] }
+  for (const member of members) member?.receive(JSON.stringify(order))
+  await until('all are live', () => clients.every(({ log }) => /"type":"live"/.test(log.sent.join())))
+  for (const member of members) member?.closed()
+  assert.equal(hub.connections, 0)
+  await until('all are released', () => turns.length === 8)
+  assert.equal(new Set(turns).size, 8)
 })
 
 test('while a client reads a long past, the thread gets its turns', async (t) => {
@@ -131,7 +171,7 @@ test('while a client reads a long past, the thread gets its turns', async (t) =>
   const turns: number[] = []
   const hub = hubOver(
     {
-      // As an embedded log does: the answer is there at once.
+      // Answers at once, like an embedded log.
       async after({ afterSeq }) {
         turns.push(turn)
         return { events: [], upToSeq: afterSeq + 1, more: afterSeq < 49 }
@@ -225,4 +265,34 @@ test('what the log drops after it was read is sent, and is in no gap', async (t)
   assert.deepEqual(typesOf(later), ['gap', 'event', 'event', 'event', 'live'])
   const gap = later.find(({ type }) => type === 'gap')
   assert.deepEqual([gap?.after_seq, gap?.up_to_seq], [3, 5], 'it ends before the first event')
+})
+
+test('a client that reads slowly has its time, even if the system clock is set forward', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  const time = manualClock(0)
+  let setMs = 0
+  const clock = { ...time, now: () => time.now() + setMs, elapsed: () => time.now() }
+  const unread = {
+    after: () => assert.fail('read'),
+    bounds: async () => ({ oldestSeq: 1, newestSeq: 9, bytes: 0 }),
+  }
+  const hub = hubOver(unread, 9, clock)
+  const { connection, log } = recordingConnection()
+  const member = hub.open({ ...connection, unsentBytes: 1024 * 1024 }, client)
+  member?.receive('{"op":"subscribe","kinds":["block_added"],"resume_after":0}')
+  await until('subscribed', () => /"type":"subscribed"/.test(log.sent.join()))
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      await nextTurn()
+      time.advance(1_000)
+    }
+    await nextTurn()
+  }
+  await pass(5)
+  setMs = 3_600_000
+  await pass(20)
+  assert.equal(log.closedWith, 0)
+  await pass(10)
+  assert.notEqual(log.closedWith, 0)
+  member?.closed()
 })

@@ -3,18 +3,18 @@ import type { Plan } from '../core/plan.ts'
 import { GAP_KIND } from '../events/gap-event.ts'
 import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
+import { AccountSteps } from '../kit/account-steps.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
 import { countFailures } from '../kit/count-failures.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
-import { AccountSteps } from './account-steps.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
 import { type SessionHost, type StreamConnection, StreamSession } from './session.ts'
 
 /** All stream clients of one environment. Each new event is serialised once and sent to the clients that select it. */
 export interface StreamHub {
-  /** Undefined when the account has as many connections as its plan allows; the connection is then closed. */
+  /** Returns undefined and closes the connection if the account already has as many connections as its plan allows. */
   open(connection: StreamConnection, client: StreamClient): StreamClientHandle | undefined
   readonly connections: number
   close(): Promise<void>
@@ -23,7 +23,7 @@ export interface StreamHub {
 interface StreamClient {
   readonly accountId: string
   readonly plan: Plan
-  /** Undefined while the key is valid; otherwise why the connection must end. */
+  /** Resolves to undefined while the key is valid, otherwise to the reason why the connection must end. */
   readonly recheck: () => Promise<StreamRefusal | undefined>
 }
 
@@ -36,12 +36,12 @@ interface StreamClientHandle {
   receive(text: string): void
   ping(data: Buffer): void
   pong(): void
-  /** Any sign of life. */
+  /** The client gave any sign of life. */
   alive(): void
   closed(): void
 }
 
-/** A key that was revoked or paused ends its connections within this time and the store's own delay. */
+/** A revoked or paused key ends its connections within this time plus the store's delay. */
 const RECHECK_MS = 2_000
 const MAX_MISSED_PINGS = 2
 const GOODBYE_MS = 500
@@ -63,7 +63,7 @@ export function createStreamHub(deps: {
   random: () => number
   log: Logger
   pingMs?: number
-  /** Of accounts; counted here where it is left out. */
+  /** Connections per account; counted by the hub itself if omitted. */
   connections?: ActiveCounts<string>
 }): StreamHub {
   const { tail, clock, log } = deps
@@ -91,7 +91,7 @@ export function createStreamHub(deps: {
     },
   }
 
-  /** Several events at once are one write per client. */
+  /** Several events at once become one write per client. */
   const publish = (events: readonly StoredEvent[]) => {
     const held = new Set<StreamSession>()
     for (const event of events) {

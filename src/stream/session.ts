@@ -4,11 +4,11 @@ import type { Plan } from '../core/plan.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import type { EventSelection } from '../events/match.ts'
 import { filtersOf, parseSelection } from '../events/selection.ts'
+import type { AccountSteps } from '../kit/account-steps.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
-import { nextTurn } from '../kit/time-slices.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
+import { isTurnSpent, nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
-import type { AccountSteps } from './account-steps.ts'
 import {
   CLOSE_CODES,
   type ClientMessage,
@@ -29,26 +29,26 @@ import { isLive, newSubscription, type StreamSubscription, wasSentByAnother } fr
 export interface StreamConnection {
   send(frame: string | Buffer): void
   readonly unsentBytes: number
-  /** Holds back what is sent until `flush`. */
+  /** Holds back sent frames until `flush`. */
   hold(): void
   flush(): void
   close(code: number, reason: string): void
   pong(data: Buffer): void
-  /** Without a close frame: the peer does not answer or does not read. */
+  /** Closes without a close frame, for a peer that does not answer or does not read. */
   terminate(): void
   ping(): void
 }
 
-/** What a session needs of the hub that it belongs to. */
+/** What a session needs from its hub. */
 export interface SessionHost {
   readonly network: Network
   readonly events: Pick<EventStore, 'after' | 'bounds'>
-  /** Everything up to here was sent to the live subscriptions. */
+  /** Everything up to this sequence number was sent to the live subscriptions. */
   readonly seq: number
-  /** From now on the session gets the events of this selection; the function ends it. */
+  /** From now on the session gets the events of this selection. The returned function ends that. */
   attach(session: StreamSession, selection: EventSelection): () => void
   watch(addresses: readonly string[]): () => void
-  /** New subscriptions, and reading the log for them. */
+  /** Run new subscriptions, and reading the log for them, one step at a time per account. */
   readonly steps: { readonly subscribe: AccountSteps; readonly sync: AccountSteps }
   readonly clock: Clock
   random(): number
@@ -62,7 +62,10 @@ const RETRY = { baseMs: 200, capMs: 5_000 }
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
 
-/** Live or ended; there is more to read; the hub has to reach its position first. */
+/**
+ * `over`: live or ended. `more`: there is more to read. `ahead`: the hub has to reach the subscription's position
+ * first.
+ */
 type SyncOutcome = 'over' | 'more' | 'ahead'
 
 /** One client of the stream, with its subscriptions. */
@@ -72,7 +75,7 @@ export class StreamSession {
   readonly #accountId: string
   readonly #plan: Plan
   readonly #subscriptions = new Map<string, StreamSubscription>()
-  /** Messages that came while another one was being checked: no more than may come in a few seconds. */
+  /** Messages that arrived while another one was being handled; at most as many as may arrive in a few seconds. */
   readonly #waiting: string[] = []
   #waitingChars = 0
   #isHandling = false
@@ -99,29 +102,31 @@ export class StreamSession {
     if (!this.#isHandling) void this.#handleWaiting()
   }
 
-  /** The client's WebSocket ping: an operation like any other. */
+  /** The client's WebSocket ping counts like any other operation. */
   ping(data: Buffer): void {
     if (this.#ended || this.#closedAsTooBusy()) return
     if (this.#connection.unsentBytes > MAX_UNSENT_BYTES) this.#connection.terminate()
     else this.#connection.pong(data)
   }
 
-  /** Asked for or not, it counts: a flood of them costs as much as any other. */
+  /** Solicited or not, a pong counts, because a flood of pongs costs as much as any other. */
   pong(): void {
     if (!this.#ended) this.#closedAsTooBusy()
   }
 
-  /** A live event that some subscription selects. */
+  /** A live event that at least one subscription selects. */
   deliver(frame: Buffer): void {
     if (!this.#ended && !this.#closedAsTooSlow()) this.#connection.send(frame)
   }
 
-  /** A place in the log where the chain could not be read. Subscriptions that are syncing find it in the log. */
+  /**
+   * A position in the log where the chain could not be read. Subscriptions that are still syncing find it in the log.
+   */
   sendGap(event: StoredEvent): void {
     for (const sub of this.#live()) this.#sendGapTo(sub, event)
   }
 
-  /** Events that the log had dropped before the hub read them. */
+  /** Events that the log dropped before the hub read them. */
   sendMissed(afterSeq: number, upToSeq: number): void {
     for (const sub of this.#live()) this.#sendMissedTo(sub, afterSeq, upToSeq)
   }
@@ -140,7 +145,15 @@ export class StreamSession {
     this.#ended = true
     this.#waiting.length = 0
     this.#waitingChars = 0
-    for (const sub of [...this.#subscriptions.values()]) this.#remove(sub)
+    void this.#removeAll()
+  }
+
+  /** Releasing many addresses takes milliseconds, and all connections of an account can end at the same moment. */
+  async #removeAll(): Promise<void> {
+    for (const sub of [...this.#subscriptions.values()]) {
+      if (isTurnSpent()) await nextTurn()
+      this.#remove(sub)
+    }
   }
 
   #live(): StreamSubscription[] {
@@ -149,7 +162,7 @@ export class StreamSession {
 
   // Messages of the client
 
-  /** Messages take effect in their order, also while a long one is being checked. */
+  /** Messages take effect in order, even while a long one is being checked. */
   async #handleWaiting(): Promise<void> {
     this.#isHandling = true
     try {
@@ -201,7 +214,7 @@ export class StreamSession {
       return
     }
     const { selection } = parsed
-    // Many addresses take milliseconds: other work gets its turn before and after.
+    // Watching many addresses takes milliseconds, so other work may run before and after it.
     await nextTurn()
     if (this.#ended) return
     const unwatch = selection.addresses.length > 0 ? this.#host.watch(selection.addresses) : () => {}
@@ -272,16 +285,19 @@ export class StreamSession {
         failures = 0
       } catch (error) {
         this.#host.onFault(error)
-        // As many as there are subscribers try again at the same time.
+        // Jitter, because all subscribers retry at the same time.
         await this.#host.clock.sleep(RETRY.baseMs + backoffMs(RETRY, failures++, this.#host.random))
       }
     }
   }
 
-  /** One page of the past. It waits for nothing but the log: other subscriptions of the account wait for it. */
+  /**
+   * Sends one page of the past. It must wait for nothing but the log, because other subscriptions of the account queue
+   * behind it.
+   */
   async #syncStep(sub: StreamSubscription): Promise<SyncOutcome> {
     if (this.#ended || sub.ended) return 'over'
-    // Others of this connection have sent meanwhile.
+    // Other subscriptions of this connection may have sent in the meantime.
     if (this.#connection.unsentBytes > RESUME_UNSENT_BYTES) return 'more'
     const { events } = this.#host
     if (sub.sentSeq > this.#host.seq) return this.#checkPosition(sub)
@@ -293,11 +309,12 @@ export class StreamSession {
       limit: PAGE_EVENTS,
       maxBytes: PAGE_BYTES,
     })
-    // Checked after the read, so that what the log dropped meanwhile is noticed.
+    // Checked after the read, so that events dropped meanwhile are noticed.
     const { oldestSeq } = await events.bounds()
     if (this.#ended || sub.ended) return 'over'
     const reachedSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
-    // What it dropped after the read is sent all the same: a client skips events of a time that a gap has covered.
+    // Events that the log dropped after they were read are still sent. They must not also be covered by a gap, because
+    // a client skips events that lie in a gap.
     const firstSeq = page.events[0]?.seq ?? Number.POSITIVE_INFINITY
     const missedSeq = Math.min(oldestSeq - 1, reachedSeq, firstSeq - 1)
     if (missedSeq > sub.sentSeq && sub.sentSeq < untilSeq) this.#sendMissedTo(sub, sub.sentSeq, missedSeq)
@@ -315,7 +332,10 @@ export class StreamSession {
     return 'over'
   }
 
-  /** In the same turn of the loop in which it reached the hub's position: nothing is lost or sent twice between. */
+  /**
+   * Attaches in the same turn of the event loop in which the hub's position was reached, so that no event is lost or
+   * sent twice in between.
+   */
   #goLive(sub: StreamSubscription): void {
     sub.stops.push(this.#host.attach(this, sub.selection))
     const { id, sentSeq } = sub
@@ -323,7 +343,10 @@ export class StreamSession {
     this.#send({ type: 'live', id, seq: sentSeq })
   }
 
-  /** A position that the hub has not reached: the log is ahead of it for a moment, or the client has one of another log. */
+  /**
+   * The hub has not reached this position: either the log is briefly ahead of it, or the position belongs to another
+   * log.
+   */
   async #checkPosition(sub: StreamSubscription): Promise<SyncOutcome> {
     const { newestSeq } = await this.#host.events.bounds()
     if (sub.sentSeq <= newestSeq) return 'ahead'
@@ -335,12 +358,12 @@ export class StreamSession {
     return 'more'
   }
 
-  /** Waits for the client; false when it was too slow or has disconnected. */
+  /** Waits until the client has read enough; false if it was too slow or has disconnected. */
   async #drained(): Promise<boolean> {
     const { clock } = this.#host
-    const endsAt = clock.now() + MAX_STALLED_MS
+    const endsAt = elapsedMs(clock) + MAX_STALLED_MS
     while (!this.#ended && this.#connection.unsentBytes > RESUME_UNSENT_BYTES) {
-      if (clock.now() > endsAt) {
+      if (elapsedMs(clock) > endsAt) {
         this.#connection.close(CLOSE_CODES.tooSlow, 'too slow')
         return false
       }
@@ -370,7 +393,7 @@ export class StreamSession {
     if (notice.kinds.some((kind) => sub.kinds.has(kind))) this.#send(chainGapFrame(sub.id, event.seq, notice))
   }
 
-  /** Counts an operation; a client that sends too many of them is closed. */
+  /** Counts an operation and closes the connection of a client that sends too many. */
   #closedAsTooBusy(): boolean {
     const nowMs = this.#host.clock.now()
     if (nowMs - this.#opsWindowMs >= 1_000 || nowMs < this.#opsWindowMs) {

@@ -5,6 +5,7 @@ import { startRig } from '../../test/fakes/webhook-rig.ts'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import { BUILT_IN_PLANS } from '../core/plan.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { AccountRecord } from '../store/accounts.ts'
 import { createCredits } from './credits.ts'
@@ -31,13 +32,43 @@ test('what was delivered is owed, also where others have spent the credits meanw
   }
 })
 
+test('a batch waits for the store once, and then owes the rest, so that its claims last', async () => {
+  const [, plan] = BUILT_IN_PLANS
+  const tried: string[] = []
+  const owed: string[] = []
+  const ledger = {
+    open: () => ({ remaining: 5 }),
+    isFresh: () => true,
+    charge(_: unknown, { id }: { id: string }) {
+      tried.push(id)
+      return id === 'whd_1' || Promise.reject(new StoreUnavailableError('The store takes too long.'))
+    },
+    owe: (_: unknown, { id }: { id: string }) => owed.push(id),
+  }
+  const credits = createCredits({
+    ledger: ledger as unknown as Ledger,
+    accounts: {
+      getAccount: async () =>
+        ({ plan: 'pro', billingDay: 1, pausedReason: null }) as unknown as AccountRecord,
+      newestKeyOf: async () => undefined,
+    },
+    plans: { get: () => ({ ...plan, tier: 'pro' }) } as unknown as PlanBook,
+    ...{ environment: 'test', clock: systemClock },
+  })
+  const reservation = await credits.reserve({ accountId: 'a', keyId: 'k' }, 4)
+  assert.ok(reservation.ok)
+  await reservation.charge(['whd_1', 'whd_2', 'whd_3', 'whd_4'])
+  assert.deepEqual(tried, ['whd_1', 'whd_2'])
+  assert.deepEqual(owed, ['whd_2', 'whd_3', 'whd_4'])
+})
+
 test('webhooks of a larger plan wait: the oldest go on, as many as the plan allows, with as many addresses', async () => {
   const rig = await startRig()
   try {
     const owner = await rig.createOwner()
     const { plan } = owner
     const create = async (count: number) => {
-      // The order is that of their milliseconds.
+      // Webhooks are ordered by their creation time in milliseconds.
       await systemClock.sleep(3)
       const addresses = Array.from({ length: count }, (_, n) => testAddress(n))
       const asked = { url: 'http://127.0.0.1:65535/', kinds: ['utxos_changed'], addresses, batch: false }

@@ -10,35 +10,38 @@ import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
 /**
- * Deliveries cost one credit per event, on success only. Credits are reserved before an attempt, so that attempts
- * at the same time never spend the same credit twice. Afterwards they are charged under the delivery's id (the
- * ledger takes each id once, however often an attempt is repeated) or released.
+ * A delivery costs one credit per event, and only on success. Credits are reserved before an attempt, so that
+ * concurrent attempts never spend the same credit twice. Afterwards they are either released or charged under the
+ * delivery's id; the ledger takes each id once, no matter how often an attempt is repeated.
  */
 export interface Credits {
   reserve(subscription: Owner, count: number): Promise<Reservation | Pause>
   /** Why webhooks of this key must end; undefined while they may continue. */
   endOf(owner: Owner): Promise<EndReason | undefined>
-  /** How many more deliveries the credits pay for. */
+  /** How many more deliveries the credits cover. */
   available(owner: Owner): Promise<number>
-  /** Why nothing is delivered for now: the same in every process. */
+  /** Why nothing is delivered for now. Every process gives the same reason. */
   pauseOf(owner: Owner): Promise<DeliveryPauseReason | undefined>
-  /** Accounts were changed: drops what was read of them before. */
+  /** Accounts were changed; drops everything cached about them. */
   forget(accountIds: readonly string[]): void
 }
 
-/** With the rest of a webhook, its plan's limits are checked too: it may have been made under a larger one. */
+/**
+ * If the webhook's own members are given, the limits of the plan are checked too, because the webhook may have been
+ * created under a larger plan.
+ */
 type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'> &
   Partial<Pick<SubscriptionRecord, 'id' | 'createdAtMs' | 'addresses'>>
 
 interface Reservation {
   readonly ok: true
-  /** As many as requested, or as many as the remaining credits pay for. */
+  /** As many as requested, or as many as the remaining credits cover. */
   readonly count: number
   charge(deliveryIds: readonly string[]): Promise<void>
   release(): void
 }
 
-/** Why nothing is delivered: for now (events stay pending), or for good. */
+/** Why nothing is delivered: for now (events stay pending), or permanently. */
 interface Pause {
   readonly ok: false
   readonly reason: DeliveryPauseReason | EndReason
@@ -56,9 +59,9 @@ export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 export const CREDITS_PER_EVENT = 1
 export const CHARGE_NAME = 'webhook delivery'
 const PAYER_FRESH_MS = 1_000
-/** How soon a webhook goes on when older ones than it were deleted or switched off; a change of the plan is noticed at once. */
+/** How soon a webhook resumes after older ones were deleted or disabled. A change of the plan is noticed at once. */
 const PLACE_FRESH_MS = 30_000
-/** Where accounts change all the time, a payer is read without being kept. */
+/** After this many attempts disturbed by account changes, the payer is read without being cached. */
 const READ_TRIES = 3
 
 interface KnownPayer {
@@ -66,14 +69,14 @@ interface KnownPayer {
   readonly plan: Plan
   readonly pause: DeliveryPauseReason | undefined
   readonly key: KeyRecord | undefined
-  /** The oldest active webhook of the account that its plan has no room for. */
+  /** The oldest active webhook of the account that exceeds the plan's limit. */
   readonly firstBeyond: SubscriptionPlace | undefined
   readonly readAtMs: number
 }
 
 interface KnownPlace {
   readonly place: SubscriptionPlace | undefined
-  /** What the plan allows. */
+  /** How many webhooks the plan allows. */
   readonly most: number
   readonly readAtMs: number
 }
@@ -82,7 +85,7 @@ export function createCredits(deps: {
   ledger: Ledger
   accounts: Pick<AccountsStore, 'getAccount' | 'newestKeyOf'>
   plans: PlanBook
-  /** Left out, the number of webhooks is not checked. */
+  /** If omitted, the number of webhooks is not checked. */
   webhooks?: Pick<JobsStore, 'subscriptionPlaces'>
   environment: Environment
   clock: Clock
@@ -135,7 +138,7 @@ export function createCredits(deps: {
     for (let attempt = 0; attempt < READ_TRIES; attempt++) {
       const before = forgotten
       const fresh = await readPayer(owner)
-      // It may have changed while it was read.
+      // An account may have changed during the read.
       if (forgotten !== before) continue
       if (fresh === undefined) known.delete(name)
       else known.set(name, fresh)
@@ -155,7 +158,7 @@ export function createCredits(deps: {
     if (!ledger.isFresh(budgets, nowMs)) await ledger.refresh(budgets, nowMs)
   }
 
-  /** Valid only until the next await: others reserve credits too. */
+  /** Valid only until the next await, because others reserve credits too. */
   function freeOf({ accountId, budgets }: Payer): number {
     const remaining = Math.min(...budgets.map((budget) => budget.remaining))
     return remaining - (reserved.get(accountId) ?? 0)
@@ -208,19 +211,24 @@ export function createCredits(deps: {
         count: granted,
         release,
         async charge(deliveryIds) {
+          let isStoreAway = false
           try {
             for (const id of deliveryIds) {
               const charge = {
                 ...{ id, endpoint: CHARGE_NAME, credits: CREDITS_PER_EVENT, rows: 1 },
                 mayRepeat: true,
               }
-              const paid = ledger.charge(payer, charge)
+              // Each charge would wait for seconds, and the claims of the jobs would expire before their outcome is
+              // recorded.
+              const paid = !isStoreAway && ledger.charge(payer, charge)
               if (paid === true) continue
               const isPaid = await Promise.resolve(paid).catch((error) => {
                 if (!(error instanceof StoreUnavailableError)) throw error
+                isStoreAway = true
                 return false
               })
-              // It was delivered and cannot be undone: it is owed, also where others have spent the rest meanwhile.
+              // The event was delivered, which cannot be undone, so the credit is owed even if others have spent the
+              // rest meanwhile.
               if (!isPaid) ledger.owe(payer, charge)
             }
           } finally {
@@ -232,7 +240,10 @@ export function createCredits(deps: {
   }
 }
 
-/** As many webhooks go on as the plan allows, the oldest active ones, and none with more addresses than it allows. */
+/**
+ * The oldest active webhooks continue, as many as the plan allows. One with more addresses than the plan allows does
+ * not.
+ */
 function pauseFor(
   { pause, plan, firstBeyond }: KnownPayer,
   { id, createdAtMs, addresses = [] }: Owner,

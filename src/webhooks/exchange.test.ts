@@ -1,4 +1,4 @@
-/** Must hold: responses are understood wherever they are cut, and what is not plainly HTTP is refused. */
+/** Responses are understood wherever they are split, and anything that is not plain HTTP is refused. */
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -7,12 +7,14 @@ import { createGuard } from './guard.ts'
 import { createPoster } from './post.ts'
 import { systemResolve } from './resolve-host.ts'
 
-/** Far more than a flood takes until it is cut off. */
+/** Far longer than it takes until a flood is cut off. */
 const ANSWER_LIMIT_MS = 20_000
 
-/** A receiver that answers every request with the parts given, one write after the other. */
+/** A receiver that answers every request with these parts, one write after the other. */
 let parts: readonly (string | Buffer)[] = []
 let ends = false
+/** Between parts, so that each of them is read separately. */
+let pauseMs = 0
 let sentBytes = 0
 let repeat: string | undefined
 const sockets = new Set<Socket>()
@@ -26,7 +28,7 @@ const server = createServer((socket) => {
     for (const part of parts) {
       socket.write(part)
       sentBytes += part.length
-      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise((resolve) => (pauseMs > 0 ? setTimeout(resolve, pauseMs) : setImmediate(resolve)))
     }
     if (ends) socket.end()
     while (repeat !== undefined && !socket.destroyed && sentBytes < 10_000_000) {
@@ -52,11 +54,12 @@ after(() => {
 
 async function post(
   response: readonly (string | Buffer)[],
-  options: { ends?: boolean; repeat?: string } = {},
+  options: { ends?: boolean; repeat?: string; pauseMs?: number } = {},
 ) {
   parts = response
   ends = options.ends ?? false
   repeat = options.repeat
+  pauseMs = options.pauseMs ?? 0
   sentBytes = 0
   return poster.post(url, { 'Content-Length': '2' }, '{}')
 }
@@ -70,7 +73,7 @@ interface Expected {
   body: string | null
   reusable: boolean
   retryAfter?: string
-  /** Complete only when the connection ends. */
+  /** The response is complete only when the connection ends. */
   untilEnd?: boolean
 }
 
@@ -207,10 +210,19 @@ for (const [name, { begin, again, status }] of Object.entries(FLOODS)) {
     if (status === null) assert.match(result.error ?? '', /^not understood: /)
     assert.ok(result.durationMs < ANSWER_LIMIT_MS, 'long before its time was over')
     await untilClosed()
-    // What the two sockets hold in their buffers was sent as well.
+    // The bytes in the buffers of the two sockets count as sent, too.
     assert.ok(sentBytes < 8_000_000, `${sentBytes} bytes were sent`)
   })
 }
+
+test('a long body that is read together with the last bytes of its head does not count as head', async () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n'
+  for (const bytes of [1, 2, 3]) {
+    const cut = [head.slice(0, -bytes), head.slice(-bytes) + 'x'.repeat(20_000)]
+    const { status, error } = await post(cut, { pauseMs: 50 })
+    assert.deepEqual({ status, error }, { status: 200, error: null })
+  }
+})
 
 test('ten interim responses and a short trailer are accepted', async () => {
   const interim = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10)

@@ -60,7 +60,7 @@ function loseLog({ folder }: Rig): void {
   for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `test-chain.db${end}`), { force: true })
 }
 
-/** The texts in the log now, by the id of the event. */
+/** The texts that are in the log now, by event id. */
 async function logged({ events }: Rig): Promise<[id: string, text: string][]> {
   const page = await events.after({ afterSeq: 0, limit: 1_000 })
   return page.events.map(({ id, text }) => [id, text])
@@ -107,15 +107,20 @@ for (const [when, more] of [
     await until('settled', async () => (await second.webhooks.status()).pending === 0)
     for (const row of await subscriptions.deliveries(accountId, subscription.id, { limit: 200 })) {
       const { request } = await deliveries.find(accountId, subscription.id, row.id)
-      // The lost log cannot show its own any more; another event's text is not shown instead.
+      // The lost log can no longer show its events, and another event's text must not be shown instead.
       assert.equal(request.body?.text, newLog.find(([id]) => id === row.eventId)?.[1], row.eventId)
     }
   })
 }
 
-/** A planner on a log of numbers, of which one subscription wants all from when it is known. */
-async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq: number }) {
+/** A planner on a log of numbers. One subscription selects all of them from the moment it is known. */
+async function startOnNumbers(
+  t: TestContext,
+  log: { newestSeq: number; tailSeq: number },
+  selectedBy: readonly string[] = ['wh_a'],
+) {
   const state = { position: 10, version: 0, known: 0, active: 0, reads: 0, planned: [] as number[] }
+  const writes: number[] = []
   const about = { kind: 'block_added', addresses: [], createdAtMs: 1, text: '{}' }
   const eventOf = (seq: number) => ({ seq, id: `evt_${seq}`, ...about })
   const planner = await startPlanner({
@@ -128,6 +133,7 @@ async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq:
       plan: async ({ after, upTo, subscriptions, jobs }) => {
         if (after !== state.position || subscriptions !== state.version) return false
         state.planned.push(...jobs.map(({ seq }) => seq))
+        writes.push(jobs.length)
         state.position = upTo
         return true
       },
@@ -144,7 +150,7 @@ async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq:
       logId: async () => 'log',
     },
     book: {
-      match: () => (state.active > 0 ? ['wh_a'] : []),
+      match: () => (state.active > 0 ? selectedBy : []),
       get activeCount() {
         return state.active
       },
@@ -162,7 +168,7 @@ async function startOnNumbers(t: TestContext, log: { newestSeq: number; tailSeq:
     onPlanned: () => {},
   })
   t.after(() => planner.close())
-  return { planner, state }
+  return { planner, state, writes }
 }
 
 test('without a subscription a log that is behind the announced end is read once per round', async (t) => {
@@ -202,6 +208,19 @@ test('a log that is replaced by a shorter one while its events are planned is re
   planner.wakeAndWrite()
   await until('the plan of the new log', () => state.position === 7)
   assert.deepEqual(state.planned, [11, 12, 6, 7])
+})
+
+test('jobs for very many webhooks are written in parts of whole events', async (t) => {
+  const webhooks = Array.from({ length: 700 }, (_, n) => `wh_${n}`)
+  const log = { newestSeq: 10, tailSeq: 10 }
+  const { planner, state, writes } = await startOnNumbers(t, log, webhooks)
+  Object.assign(state, { version: 1, known: 1, active: 1 })
+  Object.assign(log, { newestSeq: 20, tailSeq: 20 })
+  planner.wakeAndWrite()
+  await until('the plan', () => state.position === 20)
+  assert.ok(Math.max(...writes) <= 2_100, `${writes}`)
+  const expected = Array.from({ length: 10 }, (_, n) => webhooks.map(() => 11 + n))
+  assert.deepEqual(state.planned, expected.flat())
 })
 
 test('a position that has moved in memory only is written at the end', async (t) => {

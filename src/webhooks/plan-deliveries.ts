@@ -1,23 +1,23 @@
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import type { EventStore } from '../store/events.ts'
+import type { EventStore, StoredEvent } from '../store/events.ts'
 import type { EventText, JobsStore, NewJob } from '../store/jobs.ts'
 import type { SubscriptionBook } from './subscription-book.ts'
 
 /**
- * Reads the event log from the webhooks' own position and writes a job for every subscription that selects an event,
- * together with the new position: after a crash no event is skipped and none is planned twice.
+ * Reads the event log from the webhooks' own position and writes a job for every subscription that selects an event.
+ * The new position is written together with the jobs, so that after a crash no event is skipped or planned twice.
  *
- * While no subscription is active the log is not read: the position moves with the end of the log in memory, and is
- * written now and then, and before a subscription is added in this process. Another process may have added one, unknown
- * here while the position moved on: it gets what comes after the position that was written.
+ * While no subscription is active, the log is not read. The position follows the end of the log in memory and is
+ * written from time to time, and before a subscription is added in this process. If another process adds one in the
+ * meantime, that subscription gets the events after the last written position.
  */
 export interface Planner {
   /** The log has grown. */
   wake(): void
-  /** Also writes the position where it has moved in memory only. */
+  /** Like `wake`, but also writes a position that has moved only in memory. */
   wakeAndWrite(): void
-  /** A subscription is about to be added: it need not get what has happened before. */
+  /** A subscription is about to be added, which need not get earlier events. */
   beforeAdding(): Promise<void>
   readonly position: number
   close(): Promise<void>
@@ -25,15 +25,20 @@ export interface Planner {
 
 const PAGE_EVENTS = 500
 const PAGE_BYTES = 1024 * 1024
+/** With very many webhooks, a page is written in several parts. The jobs of one event stay together. */
+const MAX_WRITTEN_JOBS = 2_000
 const RETRY_MS = 500
 
 export async function startPlanner(deps: {
   store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
   events: Pick<EventStore, 'after' | 'bounds' | 'logId'>
   book: Pick<SubscriptionBook, 'match' | 'activeCount' | 'version'>
-  /** Reads the book again, for all who use it: who delivers does not see the same change a second time. */
+  /**
+   * Reads the book again for everyone who uses it, because the delivery worker does not see the same change a second
+   * time.
+   */
   reload: () => Promise<void>
-  /** The last number of the log that readers in this process were given. */
+  /** The last sequence number of the log that was passed to readers in this process. */
   tailSeq: () => number
   clock: Clock
   log: Logger
@@ -42,7 +47,7 @@ export async function startPlanner(deps: {
 }): Promise<Planner> {
   const { store, events, book, clock, log } = deps
   let position = await findPosition()
-  /** As the store has it. */
+  /** The position that the store has. */
   let written = position
   let subscriptions = book.version
   let running: Promise<void> | undefined
@@ -51,35 +56,54 @@ export async function startPlanner(deps: {
   let cancelRetry: (() => void) | undefined
 
   async function planPage(): Promise<boolean> {
-    // Read before matching: a subscription that is added meanwhile makes the plan void.
     subscriptions = book.version
     if (book.activeCount === 0) {
       const { newestSeq } = await events.bounds()
       if (newestSeq < written) await restart()
-      // A log that was taken over by a standby can be behind the end that was announced.
+      // A log that a standby took over can be behind the end that was announced.
       position = Math.max(written, Math.min(deps.tailSeq(), newestSeq))
       return written < position && !(await write(position, [], []))
     }
     position = written
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
     if (page.upToSeq <= position) return restartIfReplaced()
-    const jobs: NewJob[] = []
-    const wanted: EventText[] = []
-    for (const event of page.events) {
-      const before = jobs.length
-      for (const subscriptionId of book.match(event)) jobs.push({ subscriptionId, seq: event.seq })
-      if (jobs.length > before) wanted.push(event)
-    }
     const first = page.events[0]
     if (first !== undefined && first.seq > position + 1) {
       log.warn({ after: position, next: first.seq }, 'the event log no longer reaches the webhooks position')
     }
-    if (!(await write(page.upToSeq, wanted, jobs))) return true
-    if (jobs.length > 0) deps.onPlanned(new Set(jobs.map((job) => job.subscriptionId)))
+    let left = page.events
+    do {
+      const part = matchSome(left)
+      left = left.slice(part.taken)
+      const upTo = left.length === 0 ? page.upToSeq : part.upToSeq
+      if (!(await write(upTo, part.wanted, part.jobs))) return true
+      if (part.jobs.length > 0) deps.onPlanned(new Set(part.jobs.map((job) => job.subscriptionId)))
+    } while (left.length > 0 && !closed)
     return page.more
   }
 
-  /** False: another process has moved the position or changed a subscription, and planning continues from there. */
+  /** The jobs of the first events: of all of them, or of as many as are written at once. */
+  function matchSome(page: readonly StoredEvent[]) {
+    // Read before matching, because the plan is void if a subscription is added meanwhile.
+    subscriptions = book.version
+    const jobs: NewJob[] = []
+    const wanted: EventText[] = []
+    let taken = 0
+    let upToSeq = position
+    for (const event of page) {
+      const before = jobs.length
+      for (const subscriptionId of book.match(event)) jobs.push({ subscriptionId, seq: event.seq })
+      if (jobs.length > before) wanted.push(event)
+      taken++
+      upToSeq = event.seq
+      if (jobs.length >= MAX_WRITTEN_JOBS) break
+    }
+    return { jobs, wanted, taken, upToSeq }
+  }
+
+  /**
+   * Returns false if another process has moved the position or changed a subscription; planning continues from there.
+   */
   async function write(
     upTo: number,
     wanted: readonly EventText[],
@@ -92,12 +116,15 @@ export async function startPlanner(deps: {
     return isPlanned
   }
 
-  /** No subscription selects an event up to here. */
+  /** Moves the position without reading, because no subscription selects any event up to here. */
   function skip(): void {
     position = Math.max(position, deps.tailSeq())
   }
 
-  /** Pending jobs have copies of their events, also of a lost log; those of the new log are added to them. */
+  /**
+   * Finds the position in the current log. Pending jobs have copies of their events, even of a lost log, so jobs of the
+   * new log are simply added.
+   */
   async function findPosition(): Promise<number> {
     const before = await store.position()
     const { newestSeq } = await events.bounds()
@@ -135,7 +162,7 @@ export async function startPlanner(deps: {
   }
 
   const wakeAndWrite = () => {
-    // After a failure one timer starts the next run, however many events arrive until then.
+    // After a failure, one timer starts the next run, no matter how many events arrive until then.
     if (closed || cancelRetry !== undefined) return
     if (running !== undefined) {
       again = true

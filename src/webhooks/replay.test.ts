@@ -1,4 +1,4 @@
-/** Replays are deliveries like any others: each event is pending once, is charged, and their number is bounded. */
+/** Replays are deliveries like any others: each event is pending once and is charged, and their number is bounded. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
@@ -24,7 +24,7 @@ async function setUp(t: TestContext, answer = accept) {
 test('twenty replays of pending events add nothing', async (t) => {
   const { rig, replay, pending } = await setUp(t, status(503))
   await rig.emitBlocks(500)
-  // The jobs are there a moment before the planner knows that they are.
+  // The jobs are written a moment before the planner knows about it.
   await until('planned', async () => (await pending()) === 500 && (await replay()).alreadyPending === 500)
   const replays = await Promise.all(Array.from({ length: 20 }, replay))
   assert.equal(await pending(), 500)
@@ -71,6 +71,26 @@ test('no more is planned than the credits pay for, and nothing without any', asy
   assert.equal(part.nextAfterSeq, 20)
   assert.equal(await pending(), 20)
   await assert.rejects(replay(), (error) => error instanceof ApiError && error.kind === 'credits_exhausted')
+  assert.equal(await pending(), 20)
+})
+
+test('replays of different ranges at once plan no more than the credits pay for', async (t) => {
+  const { rig, receiver, owner, subscription, pending } = await setUp(t)
+  await rig.accounts.setCredits(owner.accountId, 70)
+  await rig.emitBlocks(50)
+  await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 50)
+  receiver.answer = status(503)
+  const replays = await Promise.allSettled(
+    [0, 10, 20, 30, 40].map((afterSeq) =>
+      rig.webhooks.subscriptions.replay(owner.accountId, subscription.id, {
+        ...{ afterSeq, upToSeq: afterSeq + 10 },
+      }),
+    ),
+  )
+  assert.deepEqual(
+    replays.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'rejected', 'rejected'],
+  )
   assert.equal(await pending(), 20)
 })
 
@@ -186,4 +206,58 @@ test('a replay ends where the log is planned, whatever is asked for: the rest is
     )
     assert.deepEqual([ends, replay.upToSeq], [[5], 5])
   }
+})
+
+/** A log in which every event is selected, in pages of ten. */
+function fullLog(deps: { backlog: () => number }) {
+  const planned: number[] = []
+  const replay = (isGone?: () => boolean) =>
+    replayEvents(
+      {
+        store: {
+          enqueue: async ({ jobs }) =>
+            jobs.map(({ seq }) => ({ deliveryId: `dlv_${planned.push(seq)}`, isNew: true })),
+          backlog: async () => ({ ofSubscription: deps.backlog(), ofAccount: 0 }),
+        },
+        events: {
+          after: async ({ afterSeq }) => ({
+            events: Array.from({ length: 10 }, (_, i) => ({ ...EVENT, seq: afterSeq + 1 + i })),
+            ...{ upToSeq: afterSeq + 10, more: true },
+          }),
+          bounds: async () => ({ oldestSeq: 1, newestSeq: 1_000, bytes: 0 }),
+          seqBefore: async () => 0,
+        },
+        credits: { available: async () => 1_000 },
+        plannedSeq: async () => 1_000,
+        onPlanned: () => {},
+      },
+      { id: 'wh_a', accountId: 'a', kinds: ['block_added'], addresses: [] } as unknown as SubscriptionRecord,
+      { afterSeq: 0 },
+      isGone,
+    )
+  return { planned, replay }
+}
+
+const EVENT = { id: 'evt_a', kind: 'block_added', text: '{}', addresses: [], createdAtMs: 0 } as const
+
+test('a replay plans no more than there is room for while other processes replay too', async () => {
+  const { planned, replay } = fullLog({
+    backlog: () => planned.length + (planned.length < 20 ? 9_900 : 9_955),
+  })
+  const { events, nextAfterSeq } = await replay()
+  assert.deepEqual([events, nextAfterSeq, planned.length], [45, 45, 45])
+})
+
+test('what is pending is counted again after some pages, not for each', async () => {
+  let counts = 0
+  const { planned, replay } = fullLog({ backlog: () => counts++ && planned.length })
+  await replay(() => planned.length >= 400)
+  assert.equal(planned.length, 400)
+  assert.ok(counts >= 4 && counts <= 6, `${counts} counts for 40 pages`)
+})
+
+test('a replay ends when its caller has left', async () => {
+  const { planned, replay } = fullLog({ backlog: () => 0 })
+  const { events, nextAfterSeq } = await replay(() => planned.length >= 30)
+  assert.deepEqual([events, nextAfterSeq, planned.length], [30, 30, 30])
 })

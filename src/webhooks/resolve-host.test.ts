@@ -1,4 +1,4 @@
-/** Names of receivers, asked of a DNS server of our own: what it answers, and what it does not. */
+/** Resolves names of receivers with our own DNS server: what it answers, and what it leaves unanswered. */
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { after, before, test } from 'node:test'
@@ -15,10 +15,14 @@ const PUBLIC_6 = [0x26, 0x06, 0x47, 0, 0x47, 0, ...Array(8).fill(0), 0x11, 0x11]
 const LOOPBACK_6 = [...Array(15).fill(0), 1]
 const MAPPED = [...Array(10).fill(0), 255, 255, 127, 0, 0, 1]
 
-/** Raw addresses by name; of other names nothing is known, and names that begin with `silent` are not answered. */
+/**
+ * Raw addresses by name. Other names are unknown. Names that begin with `silent` are not answered, and those that begin
+ * with `half` not for IPv6.
+ */
 const ZONE: Record<string, { a?: number[][]; aaaa?: number[][] }> = {
   'public.example': { a: [PUBLIC], aaaa: [PUBLIC_6] },
   'only-4.example': { a: [PUBLIC] },
+  'half.example': { a: [PUBLIC] },
   'only-6.example': { aaaa: [PUBLIC_6] },
   'inside.example': { a: [PUBLIC, [10, 0, 0, 5]] },
   'loopback.example': { a: [PUBLIC], aaaa: [LOOPBACK_6] },
@@ -34,6 +38,7 @@ before(async () => {
   server.on('message', (question, from) => {
     const name = nameIn(question)
     if (name.startsWith('silent')) silent.add(name)
+    else if (name.startsWith('half') && typeIn(question, name) === TYPE_AAAA) return
     else server.send(answerTo(question, name), from.port, from.address)
   })
   await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
@@ -48,9 +53,13 @@ function nameIn(question: Buffer): string {
   return labels.join('.').toLowerCase()
 }
 
+function typeIn(question: Buffer, name: string): number {
+  return question.readUInt16BE(12 + name.length + 2)
+}
+
 function answerTo(question: Buffer, name: string): Buffer {
   const end = 12 + name.length + 2 + 4
-  const type = question.readUInt16BE(end - 4)
+  const type = typeIn(question, name)
   const known = ZONE[name]
   const found = (type === TYPE_A ? known?.a : type === TYPE_AAAA ? known?.aaaa : undefined) ?? []
   const head = Buffer.alloc(12)
@@ -72,6 +81,11 @@ test('the addresses of both families; a name that has only one of them, and one 
   assert.deepEqual(await resolve('only-4.example'), [four])
   assert.deepEqual(await resolve('only-6.example'), [six])
   await assert.rejects(resolve('nobody.example'), TargetError)
+})
+
+test('a name whose server does not answer for one of the families has the addresses of the other', async () => {
+  const four = { address: '93.184.216.34', family: 4 }
+  assert.deepEqual(await dnsResolve(systemClock, servers)('half.example'), [four])
 })
 
 test('a name is refused for any of its addresses that is not public', async () => {

@@ -3,33 +3,40 @@ import type { Clock } from '../kit/clock.ts'
 import { type Resolve, TargetError } from './guard.ts'
 
 const RESOLVE_TIMEOUT_MS = 5_000
-/** Of one question to one server. */
+/** Time limit for one query to one server. */
 const ASK_AGAIN_AFTER_MS = 1_500
 const TRIES = 3
+/** How long one family of addresses waits for the other, whose query some servers never answer. */
+const OTHER_FAMILY_MS = 3_000
 
 /**
- * The addresses of receivers. Public ones are asked of the DNS servers directly: the machine's own resolver takes one of
- * the few threads of this process for every name, as long as a server keeps silent, so that some names of one customer
- * would hold up everybody's deliveries, and the sockets to venues and nodes.
+ * Resolves the host names of receivers. Public names are queried from the DNS servers directly. The system resolver
+ * blocks one of the few threads of this process per name for as long as a server does not answer, so a few names of one
+ * customer would hold up everybody's deliveries and the connections to venues and nodes.
  */
 export function receiverResolve(clock: Clock, { allowPrivate }: { readonly allowPrivate: boolean }): Resolve {
   return allowPrivate ? systemResolve(clock) : dnsResolve(clock)
 }
 
-/** The names of this machine's own resolver, those of its own network among them. */
+/** Resolves through the system resolver, including names of the local network. */
 export function systemResolve(clock: Clock): Resolve {
   return (hostname) => inTime(hostname, clock, lookup(hostname, { all: true, verbatim: true }))
 }
 
-/** Of these servers, or of those that the machine names. */
+/** Queries these servers, or those configured on the machine. */
 export function dnsResolve(clock: Clock, servers?: readonly string[]): Resolve {
   return async (hostname) => {
-    // One for each name: it knows the machine's present servers, and can be given up by itself.
+    // A new resolver for each name picks up the machine's current servers and can be cancelled separately.
     const resolver = new Resolver({ timeout: ASK_AGAIN_AFTER_MS, tries: TRIES })
     if (servers !== undefined) resolver.setServers(servers)
-    const asked = Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+    const asked = [resolver.resolve4(hostname), resolver.resolve6(hostname)]
+    const ended = new AbortController()
+    Promise.any(asked)
+      .then(() => clock.sleep(OTHER_FAMILY_MS, ended.signal))
+      .then(() => resolver.cancel())
+      .catch(() => {})
     try {
-      const answers = await inTime(hostname, clock, asked)
+      const answers = await inTime(hostname, clock, Promise.allSettled(asked))
       if (answers.every(({ status }) => status === 'rejected')) throw unresolved(hostname)
       return answers.flatMap((answer, place) =>
         answer.status === 'rejected'
@@ -37,6 +44,7 @@ export function dnsResolve(clock: Clock, servers?: readonly string[]): Resolve {
           : answer.value.map((address) => ({ address, family: place === 0 ? 4 : 6 })),
       )
     } finally {
+      ended.abort()
       resolver.cancel()
     }
   }

@@ -6,22 +6,22 @@ import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import { everySubscription } from './every-subscription.ts'
 
 /**
- * All subscriptions in memory, matched by kind and address. The store is authoritative: the book is read
- * again whenever its version has increased, by whichever process.
+ * All subscriptions in memory, matched by kind and address. The store is authoritative: the book is read again whenever
+ * the store's version has increased, whichever process changed it.
  */
 export interface SubscriptionBook {
   readonly all: ReadonlyMap<string, SubscriptionRecord>
   /** Ids of the active subscriptions that select the event. */
   match(event: Matchable): Iterable<string>
   readonly activeCount: number
-  /** Of the subscriptions in it, as the store counts it. */
+  /** The version of these subscriptions, as counted by the store. */
   readonly version: number
-  /** True when something has changed. */
+  /** Resolves to true if something has changed. */
   reload(): Promise<boolean>
   close(): void
 }
 
-/** Watches addresses; the function ends it. */
+/** Watches addresses; the returned function ends it. */
 export type WatchAddresses = (addresses: readonly string[]) => () => void
 
 interface Entry {
@@ -40,10 +40,10 @@ export function createSubscriptionBook(deps: {
   const all = new Map<string, SubscriptionRecord>()
   let version = -1
   let reading = Promise.resolve(false)
-  /** Behind the one that reads. */
+  /** The read that is queued behind the running one. */
   let waiting: Promise<boolean> | undefined
 
-  /** Many addresses take milliseconds: other work gets its turn before and after. */
+  /** Entering many addresses takes milliseconds, so other work may run before and after it. */
   async function enter(record: SubscriptionRecord): Promise<() => void> {
     if (!record.active) return () => {}
     await nextTurn()
@@ -78,15 +78,17 @@ export function createSubscriptionBook(deps: {
         known.record = record
         continue
       }
-      // The new addresses are watched before the old ones are released: those in both are watched throughout.
+      // The new addresses are watched before the old ones are released, so that those in both stay watched throughout.
       const withdraw = await enter(record)
       known?.withdraw()
       entries.set(record.id, { record, withdraw })
     }
     for (const [id, entry] of entries) {
       if (seen.has(id)) continue
-      entry.withdraw()
-      entries.delete(id)
+      // Releasing many addresses takes milliseconds.
+      if (slice.isOver) await slice.next()
+      // Unless the book was closed in the meantime.
+      if (entries.delete(id)) entry.withdraw()
       all.delete(id)
     }
     version = current
@@ -103,7 +105,8 @@ export function createSubscriptionBook(deps: {
       return version
     },
     reload() {
-      // One after the other: a change written during a read is seen by the one that waits, for all who ask meanwhile.
+      // Reads run one after the other. A change written during a read is seen by the queued one, which all callers in
+      // the meantime share.
       const begin = () => {
         waiting = undefined
         return read()

@@ -5,6 +5,7 @@ import { ApiError, type ErrorDetail, faultsError, type InputFault } from '../cor
 import { lowestTier, type Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseSelection, type SelectionInput } from '../events/selection.ts'
+import { AccountSteps } from '../kit/account-steps.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
@@ -12,6 +13,7 @@ import type {
   DeliveryRecord,
   JobsStore,
   NewSubscription,
+  OnlyIf,
   SubscriptionPatch,
   SubscriptionPlace,
   SubscriptionRecord,
@@ -26,17 +28,17 @@ import { type EventReplay, type ReplayDeps, type ReplayRange, replayEvents } fro
 import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 
-/** What owners can do with their subscriptions. For any other account it does not exist. */
+/** What owners can do with their subscriptions. For any other account a subscription does not exist. */
 export interface WebhookSubscriptions {
-  /** @param once what a repetition of the same request has in common with it: it finds what the first one has made */
+  /** @param once identifies a repetition of the same request, which finds what the first one created */
   create(
     owner: SubscriptionOwner,
     asked: NewSubscriptionInput,
     once?: string,
   ): Promise<SubscriptionWithSecret>
-  /** Faults of those members of a body that have the right type. */
+  /** The faults of those members of a body that have the right type. */
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<InputFault[]>
-  /** Oldest first. A page ends early rather than hold very many addresses, but has at least one subscription. */
+  /** Oldest first. A page ends early if it would hold very many addresses, but has at least one subscription. */
   list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
   find(accountId: string, id: string): Promise<SubscriptionRecord>
   remove(accountId: string, id: string): Promise<void>
@@ -49,8 +51,8 @@ export interface WebhookSubscriptions {
   ): Promise<DeliveryRecord[]>
   /** Sends a sample event at once; nothing is charged or stored. */
   test(accountId: string, id: string): Promise<DeliveryAttempt & { id: string; eventId: string }>
-  /** Sends again what the log still has of a range, as far as credits and the backlog allow. */
-  replay(accountId: string, id: string, range: ReplayRange): Promise<EventReplay>
+  /** Sends the events of a range that the log still has again, as far as the credits and the backlog allow. */
+  replay(accountId: string, id: string, range: ReplayRange, isGone?: () => boolean): Promise<EventReplay>
 }
 
 interface SubscriptionOwner {
@@ -77,14 +79,14 @@ interface SubscriptionWithSecret {
 }
 
 const ID_BYTES = 10
-/** Of rotations at the same moment. */
-const MAX_ROTATION_TRIES = 20
-/** Of one Idempotency-Key, a day or more apart. */
+/** Limit for attempts when rotations, or changes of the selection, run at the same time. */
+const MAX_TRIES = 20
+/** How often one Idempotency-Key can be reused, each time a day or more later. */
 const MAX_REUSES = 100
 const isOfEarlier = (found: SubscriptionRecord, asked: NewSubscription) =>
   asked.createdAtMs - found.createdAtMs > REMEMBERED_MS
 
-/** The plans of the service, and where they can be changed: what a refusal for the plan's limit names. */
+/** The plans of the service and the page where they can be changed, for a refusal because of a plan's limit. */
 export interface LargerPlans {
   readonly plans: readonly Plan[]
   readonly url: string
@@ -100,9 +102,9 @@ export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly box: SecretBox
   readonly randomBytes: RandomBytes
   readonly upgrade?: LargerPlans | undefined
-  /** One is about to be created or switched on here. It never fails. */
+  /** A subscription is about to be created or enabled here. Never fails. */
   readonly beforeAdding: () => Promise<void>
-  /** Subscriptions were changed here. It never fails: what was done is done. */
+  /** Subscriptions were changed here. Never fails, because the change is already written. */
   readonly onChange: () => Promise<void>
 }
 
@@ -111,11 +113,12 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
   const newId = (once?: string) =>
     `wh_${once === undefined ? randomBytes(ID_BYTES).toString('hex') : hash('sha256', once).slice(0, 2 * ID_BYTES)}`
 
+  const replays = new AccountSteps()
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
   /**
-   * As the store has it: an earlier try may have been carried out without an answer. What the same key made more than a
-   * day ago is another request's.
+   * Returns the subscription that the store has, because an earlier try may have succeeded without its answer arriving.
+   * One that the same key created more than a day ago belongs to another request.
    */
   async function createOnce(asked: NewSubscription, most: number, once?: string) {
     let created = await store.createSubscription(asked, most)
@@ -132,7 +135,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     return checked.selection
   }
 
-  /** The target, or what is wrong with it. */
+  /** The target, or the fault in it. */
   async function checkTarget(text: string): Promise<URL | InputFault> {
     try {
       return await guard.check(text)
@@ -143,11 +146,47 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     }
   }
 
-  async function update(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord> {
-    const updated = await store.updateSubscription(id, patch)
-    if (updated === undefined) throw new ApiError('not_found', `There is no webhook ${id}.`, { param: 'id' })
-    await deps.onChange()
-    return updated
+  /**
+   * What to write of the selection. The part that is not given must still be what the given one was checked with,
+   * because another request may change it at the same time.
+   */
+  async function selectionPatch(
+    found: SubscriptionRecord,
+    { kinds, addresses }: SubscriptionChange,
+    plan: Plan,
+  ): Promise<{ patch: SubscriptionPatch; onlyIf: OnlyIf }> {
+    if (kinds === undefined && addresses === undefined) return { patch: {}, onlyIf: {} }
+    const asked = { kinds: kinds ?? found.kinds, addresses: addresses ?? found.addresses }
+    const patch = await selectionOf(asked, plan)
+    if (kinds === undefined) return { patch: { addresses: patch.addresses }, onlyIf: { kinds: found.kinds } }
+    if (addresses === undefined)
+      return { patch: { kinds: patch.kinds }, onlyIf: { addresses: found.addresses } }
+    return { patch: { kinds: patch.kinds, addresses: patch.addresses }, onlyIf: {} }
+  }
+
+  /** Undefined if another change was faster, or the webhook was deleted. */
+  async function tryPatch(
+    owner: SubscriptionOwner,
+    id: string,
+    change: SubscriptionChange,
+  ): Promise<SubscriptionRecord | undefined> {
+    const found = await mustFind(owner.accountId, id)
+    const { active, batch } = change
+    // A disabled subscription is not checked, so its key may have ended since.
+    const hasEnded =
+      active === true && (isKeyEnd(found.disabledReason) || (await credits.endOf(found)) !== undefined)
+    const selection = await selectionPatch(found, change, owner.plan)
+    if (active === true) await deps.beforeAdding()
+    const patch = {
+      ...selection.patch,
+      ...(batch === undefined ? {} : { batch }),
+      ...(active === undefined ? {} : { active }),
+      // Re-activation resets the failures.
+      ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
+      // The key that created it has ended, so it now belongs to the key that enables it.
+      ...(hasEnded ? { keyId: owner.keyId } : {}),
+    }
+    return store.updateSubscription(id, patch, selection.onlyIf)
   }
 
   return {
@@ -191,7 +230,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         ...(isTexts(addresses) ? { addresses } : {}),
       }
       const target = typeof url === 'string' ? await checkTarget(url) : undefined
-      // A member that is missing or has the wrong type was reported already; a harmless value takes its place.
+      // A member that is missing or has the wrong type was already reported, so a harmless value takes its place.
       const checked = await parseSelection(
         { kinds: given.kinds ?? [HARMLESS_KIND], addresses: given.addresses ?? [] },
         { network, maxAddresses: plan.webhookAddresses },
@@ -208,43 +247,27 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
       await deps.onChange()
     },
     async patch(owner, id, change) {
-      const found = await mustFind(owner.accountId, id)
-      const { active, batch } = change
-      // One that is off is not checked, so its key may have ended since.
-      const hasEnded =
-        active === true && (isKeyEnd(found.disabledReason) || (await credits.endOf(found)) !== undefined)
-      const selection =
-        change.kinds === undefined && change.addresses === undefined
-          ? undefined
-          : await selectionOf(
-              { kinds: change.kinds ?? found.kinds, addresses: change.addresses ?? found.addresses },
-              owner.plan,
-            )
-      if (active === true) await deps.beforeAdding()
-      return update(id, {
-        ...(selection === undefined ? {} : { kinds: selection.kinds, addresses: selection.addresses }),
-        ...(batch === undefined ? {} : { batch }),
-        ...(active === undefined ? {} : { active }),
-        // Re-activation resets the failures.
-        ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
-        // The key that created it has ended: it now belongs to the one that switches it on.
-        ...(hasEnded ? { keyId: owner.keyId } : {}),
-      })
+      for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+        const updated = await tryPatch(owner, id, change)
+        if (updated === undefined) continue
+        await deps.onChange()
+        return updated
+      }
+      throw tooManyAtOnce('Other changes')
     },
     async rotate(accountId, id) {
       const secret = newSecret(randomBytes)
-      for (let attempt = 0; attempt < MAX_ROTATION_TRIES; attempt++) {
+      for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
         const found = await mustFind(accountId, id)
         const previous = overlapOf(found, clock.now())
         const change = { secret: box.seal(secret), ...previous }
         const subscription = await store.updateSubscription(id, change, { secret: found.secret })
-        // Another rotation was faster, or the webhook is gone.
+        // Another rotation was faster, or the webhook was deleted.
         if (subscription === undefined) continue
         await deps.onChange()
         return { subscription, secret, previousUntilMs: previous.previousUntilMs }
       }
-      const text = 'Other rotations of this webhook are under way.'
-      throw new ApiError('rate_limited', text, { retry_after: 1 }, [['Retry-After', '1']])
+      throw tooManyAtOnce('Other rotations')
     },
     async deliveries(accountId, id, page) {
       await mustFind(accountId, id)
@@ -261,27 +284,34 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         return deliver({ poster, clock }, target, parcel)
       }
       const attempt = await send().catch((error: unknown) => {
-        // One that was allowed when the webhook was created need not be any more.
+        // A target that was allowed when the webhook was created may no longer be.
         if (error instanceof TargetError) return notSent(error, clock.now())
         throw error
       })
       return { ...attempt, id: deliveryId, eventId: event.id }
     },
-    async replay(accountId, id, range) {
-      return replayEvents(deps, await mustFind(accountId, id), range)
+    async replay(accountId, id, range, isGone) {
+      const found = await mustFind(accountId, id)
+      // One at a time, so that each replay sees what the ones before it have planned.
+      return replays.run(accountId, () => replayEvents(deps, found, range, isGone))
     },
   }
 }
 
 /**
- * The secret that signs beside a new one. While an earlier rotation's overlap runs, that stays the one of before it, for
- * which receivers were promised a day: the secret in between may never have reached them.
+ * The secret that signs alongside a new one. While the overlap of an earlier rotation lasts, this stays the secret from
+ * before that rotation: receivers were promised a day for it, and the secret in between may never have reached them.
  */
 function overlapOf({ secret, previousSecret, previousUntilMs }: SubscriptionRecord, nowMs: number) {
   const isRunning = previousSecret !== null && previousUntilMs !== null && previousUntilMs > nowMs
   return isRunning
     ? { previousSecret, previousUntilMs }
     : { previousSecret: secret, previousUntilMs: nowMs + ROTATION_OVERLAP_MS }
+}
+
+function tooManyAtOnce(others: string): ApiError {
+  const text = `${others} of this webhook are under way.`
+  return new ApiError('rate_limited', text, { retry_after: 1 }, [['Retry-After', '1']])
 }
 
 /** Needs no addresses. */

@@ -1,8 +1,9 @@
-/** Deliveries from the event log to real receivers: what arrives, what is charged, what happens to failures. */
+/** Deliveries from the event log to real receivers: what arrives, what is charged, and what happens to failures. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { testAddress } from '../../test/fakes/event-writer.ts'
 import { accept, hang, type Receiver, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
@@ -12,7 +13,7 @@ import type { Credits } from './credits.ts'
 import { CLAIM_MS } from './work.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
-/** For an answer: so long that a machine that others share is quicker. */
+/** A time limit for answers that even a shared machine does not reach. */
 const PATIENT_MS = 40_000
 const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
 
@@ -166,7 +167,7 @@ test('a receiver that hangs does not delay another one', async (t) => {
   const startedMs = performance.now()
   await rig.emitBlocks(200)
   await until('the quick one has all', () => quick.accepted.size === 250)
-  // Less than one answer of the stuck one may take.
+  // Less time than a single answer of the stuck receiver may take.
   assert.ok(performance.now() - startedMs < PATIENT_MS / 2, `${performance.now() - startedMs} ms`)
 })
 
@@ -194,11 +195,11 @@ for (const [name, first] of [
     await rig.emitBlocks(100)
     await until('100 events at the quick one', () => quick.accepted.size === 100)
     const tookMs = performance.now() - startedMs
-    // Far below what a receiver may take.
+    // Far less than a receiver may take.
     assert.ok(tookMs < PATIENT_MS / 2, `${tookMs} ms`)
     t.diagnostic(`${Math.round(tookMs)} ms`)
     assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
-    // One that arrives when all attempts of the others are old has as many slots.
+    // A receiver that is added when all attempts of the others are old gets as many slots.
     await new Promise((resolve) => setTimeout(resolve, 2_500))
     const late = await startReceiver()
     await subscribe(late)
@@ -331,6 +332,21 @@ test('a second rotation within the overlap keeps the secret of before the first,
   assert.deepEqual(both.map(({ secret }) => verifies(secret)).sort(), [false, true])
 })
 
+test('of two changes at the same moment, one to the kinds and one to the addresses, both last', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const { subscription } = await subscribe(await startReceiver())
+  const kinds = ['block_added', 'utxos_changed']
+  const { id } = subscription
+  const { subscriptions } = rig.webhooks
+  await subscriptions.patch(owner, id, { addresses: [testAddress(1)] })
+  await Promise.all([
+    subscriptions.patch(owner, id, { kinds }),
+    subscriptions.patch(owner, id, { addresses: [testAddress(2)] }),
+  ])
+  const found = await subscriptions.find(owner.accountId, id)
+  assert.deepEqual([[...found.kinds].sort(), found.addresses], [kinds, [testAddress(2)]])
+})
+
 test('after a deletion nothing more is sent of what was claimed for a slow receiver', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   const receiver = await startReceiver()
@@ -369,7 +385,7 @@ test('a webhook that another process creates while events flow is delivered to',
   const { accountId, keyId, kinds, addresses, batch, createdAtMs, secret } = subscription
   const about = { accountId, keyId, kinds, addresses, batch, createdAtMs, secret }
   await rig.jobs.createSubscription({ ...about, id: `wh_${'0'.repeat(20)}`, url: second.url }, 10)
-  // Planned before the subscriptions are read for another reason.
+  // The events are planned before the subscriptions are read for another reason.
   await rig.emitBlocks(3)
   await until('three events', () => second.accepted.size === 3)
 })
@@ -397,6 +413,32 @@ test('nothing is sent to a webhook that was switched off while its credits were 
   await rig.webhooks.subscriptions.patch(owner, subscription.id, { active: true })
   await until('the delivery', () => receiver.accepted.size === 1)
   assert.equal(receiver.received.length, 1)
+})
+
+test('batches that are switched off while the credits of one are reserved: each of its events is sent', async (t) => {
+  const reserving = Promise.withResolvers<void>()
+  const going = Promise.withResolvers<void>()
+  let charged = 0
+  const credits: Credits = {
+    ...FREE,
+    async reserve(_, count) {
+      reserving.resolve()
+      await going.promise
+      const charge = async (ids: readonly string[]) => {
+        charged += ids.length
+      }
+      return { ok: true, count, charge, release: () => {} }
+    },
+  }
+  const { rig, owner, subscribe } = await setUp(t, { ...QUICK, credits })
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver, { batch: true })
+  await rig.emitBlocks(3)
+  await reserving.promise
+  await rig.webhooks.subscriptions.patch(owner, subscription.id, { batch: false })
+  going.resolve()
+  await until('settled', async () => (await rig.webhooks.status()).pending === 0)
+  assert.deepEqual([receiver.accepted.size, charged], [3, 3])
 })
 
 test('a count of very many pending deliveries is kept for a while', async (t) => {
@@ -472,7 +514,7 @@ test('a webhook whose end could not be written goes on', async (t) => {
   const away = () => Promise.reject(new StoreUnavailableError('away'))
   const version = t.mock.method(rig.jobs, 'subscriptionsVersion')
   const settle = t.mock.method(rig.jobs, 'settle', () => {
-    // Nor can it be read at first what the store has.
+    // The state of the store cannot be read at first, either.
     version.mock.mockImplementation(away)
     version.mock.resetCalls()
     return Promise.reject(new Error('refused'))

@@ -30,20 +30,20 @@ export interface WorkerDeps {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Logger
-  /** The service switched a subscription off. */
+  /** The service disabled a subscription. */
   readonly onDisabled: (subscriptionId: string) => void
-  /** A subscription is to be switched off because its key has ended. */
+  /** A subscription is to be disabled because its key has ended. */
   readonly onKeyEnd: (subscription: SubscriptionRecord, reason: EndReason) => void
   readonly retryDelaysMs?: readonly number[]
 }
 
-/** Longer than an attempt can take, and short enough that the jobs of a dead worker return within 30 s. */
+/** Longer than an attempt can take, and short enough that the jobs of a dead worker are available again within 30 s. */
 export const CLAIM_MS = 25_000
-/** An attempt is not started when its claim might run out before it ends. */
+/** An attempt is not started if its claim might expire before the attempt ends. */
 const MIN_CLAIM_LEFT_MS = 0.64 * CLAIM_MS
 export const POLL_MS = 1_000
 const PAUSE_MS = 5_000
-/** After credits could not be reserved because the store failed. */
+/** Used after a failure of the store prevented reserving credits. */
 const STORE_PAUSE_MS = 1_000
 const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
@@ -54,10 +54,10 @@ const CLOSE_CHECK_MS = 10
  *
  *   wake(subscription) ─▶ queue: claim jobs ─▶ reserve credits ─▶ POST ─▶ charge ─▶ outcomes (written in groups)
  *        ▲                                       │                 │
- *        └── poll: claims that ran out, retries  └─ none left:     └─ failed: again later, or for good
+ *        └── poll: expired claims, retries       └─ none left:     └─ failed: retry later, or permanent
  *                                                   pause, give back
  *
- * Whatever dies on the way, the claim of its jobs runs out and they are claimed again.
+ * If anything dies on the way, the claims of its jobs expire and the jobs are claimed again.
  */
 export class DeliveryWorker {
   readonly #deps: WorkerDeps
@@ -69,7 +69,7 @@ export class DeliveryWorker {
   #stopAgeCheck: (() => void) | undefined
   #isClosing = false
   #overdueMs = 0
-  /** What fails from now on was cut short by our own end. */
+  /** Attempts that fail from now on were cut short by our own shutdown. */
   #isCutShort = false
 
   constructor(deps: WorkerDeps) {
@@ -100,7 +100,7 @@ export class DeliveryWorker {
       this.#queues.delete(id)
       this.#inFlight.forget(queue)
       stopBatchWait(queue)
-      // What was claimed ahead is not sent any more; an attempt that ends now would go on with it.
+      // Jobs that were claimed ahead are no longer sent; an attempt that ends now would otherwise continue with them.
       this.#stop(queue)
     }
     for (const [id, subscription] of subscriptions) {
@@ -111,7 +111,7 @@ export class DeliveryWorker {
       }
       if (subscription.active && !queue.subscription.active) queue.hungry = true
       queue.subscription = subscription
-      // Health is written without reading again: one that was seen before is older than what the queue has.
+      // Health is written without reading it back, so a record that was seen before is older than what the queue knows.
       if (subscription !== queue.record) queue.failingSinceMs = subscription.failingSinceMs
       queue.record = subscription
       this.#pump(queue)
@@ -119,14 +119,14 @@ export class DeliveryWorker {
   }
 
   /**
-   * How long the first job waits that should have been tried, as of the last poll. Those of receivers that fail, and
-   * of accounts without credits, wait for their owners.
+   * How long the oldest overdue job has been waiting, as of the last poll. Jobs of failing receivers and of accounts
+   * without credits do not count, because they wait for their owners.
    */
   get overdueMs(): number {
     return this.#overdueMs
   }
 
-  /** Ends attempts in flight and releases the rest. */
+  /** Finishes the attempts in flight and gives the other jobs back. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stopPolling()
@@ -155,7 +155,7 @@ export class DeliveryWorker {
       0,
       ...due.filter(({ id }) => this.#isDeliverable(id)).map(({ overdueMs }) => overdueMs),
     )
-    // A queue whose breaker was open has a buffer that nothing else would process.
+    // The buffer of a queue whose breaker was open would otherwise stay unprocessed.
     for (const queue of this.#queues.values()) if (queue.buffer.length > 0) this.#pump(queue)
   }
 
@@ -165,10 +165,10 @@ export class DeliveryWorker {
     return queue.subscription.active && queue.pauseReason === undefined && queue.failingSinceMs === null
   }
 
-  /** Starts as many attempts as there is room for, and claims more jobs where the buffer runs low. */
+  /** Starts as many attempts as there is room for, and claims more jobs if the buffer runs low. */
   #pump(queue: ReceiverQueue): void {
     const { clock } = this.#deps
-    if (this.#isClosing || !queue.subscription.active || clock.now() < queue.pausedUntilMs) return
+    if (this.#isClosing || !queue.subscription.active || elapsedMs(clock) < queue.pausedUntilMs) return
     while (this.#inFlight.hasRoom(queue)) {
       if (queue.buffer.length === 0 || this.#isBatchWaiting(queue)) break
       if (!queue.breaker.tryEnter()) break
@@ -212,7 +212,8 @@ export class DeliveryWorker {
     queue.claiming = true
     queue.hungry = false
     try {
-      // Counted on this process's clock from before the claim was sent, so it never seems to last longer than it does.
+      // Measured on this process's clock from before the claim was sent, so that it never seems to last longer than it
+      // does.
       const claimEndsMs = elapsedMs(clock) + CLAIM_MS
       const jobs = await store.claim({ subscriptionId: queue.id, limit, claimMs: CLAIM_MS })
       if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs)
@@ -251,14 +252,16 @@ export class DeliveryWorker {
     }
     const { subscription } = queue
     const reserved = await credits.reserve(subscription, taken.length).catch((error: unknown) => {
-      // Nothing was sent: the jobs need not wait until their claim runs out.
-      queue.pausedUntilMs = clock.now() + STORE_PAUSE_MS
+      // Nothing was sent, so the jobs need not wait until their claim expires.
+      queue.pausedUntilMs = elapsedMs(clock) + STORE_PAUSE_MS
       queue.hungry = true
       this.#writer.giveBack(taken)
       throw error
     })
-    // It was deleted or switched off meanwhile, or was handed to another key: the answer is about the one before.
-    if (!queue.subscription.active || queue.subscription.keyId !== subscription.keyId) {
+    // The subscription was deleted, disabled or handed to another key meanwhile, so the reservation concerns its former
+    // state. Or batches were switched on or off, and a body that is not a batch holds only one of the jobs.
+    const { active, keyId, batch } = queue.subscription
+    if (!active || keyId !== subscription.keyId || batch !== subscription.batch) {
       if (reserved.ok) reserved.release()
       queue.breaker.release()
       queue.hungry = true
@@ -277,7 +280,7 @@ export class DeliveryWorker {
     const attempt = await this.#attempt(queue, jobs)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
-    // An attempt that our own shutdown cut short is no failure of the receiver.
+    // An attempt that our own shutdown cut short is not a failure of the receiver.
     if (this.#isCutShort && !attempt.delivered) this.#writer.giveBack(jobs)
     else this.#record(queue, jobs, attempt)
   }
@@ -320,7 +323,10 @@ export class DeliveryWorker {
     if (result.disable !== undefined) this.#switchOff(queue)
   }
 
-  /** Nothing is delivered: as long without a success as a receiver may fail, and the subscription is switched off. */
+  /**
+   * Nothing can be delivered for now. After as long without a success as a receiver may fail, the subscription is
+   * disabled.
+   */
   #pauseAll(queue: ReceiverQueue, reason: DeliveryPauseReason, jobs: readonly Job[]): void {
     const atMs = this.#deps.clock.now()
     queue.failingSinceMs ??= atMs
@@ -337,12 +343,12 @@ export class DeliveryWorker {
 
   #pause(queue: ReceiverQueue, reason: DeliveryPauseReason, jobs: readonly Job[]): void {
     queue.pauseReason = reason
-    queue.pausedUntilMs = this.#deps.clock.now() + PAUSE_MS
+    queue.pausedUntilMs = elapsedMs(this.#deps.clock) + PAUSE_MS
     queue.hungry = true
     this.#giveBack(queue, jobs)
   }
 
-  /** The key that pays for the webhook has ended, and so does the webhook. */
+  /** The key that pays for the webhook has ended, so the webhook ends too. */
   #endWithKey(queue: ReceiverQueue, reason: EndReason, jobs: readonly Job[]): void {
     this.#stop(queue, jobs)
     this.#deps.onKeyEnd(queue.subscription, reason)

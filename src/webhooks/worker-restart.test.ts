@@ -1,4 +1,4 @@
-/** What survives a worker: claims that run out, and how long a receiver has been failing. */
+/** What survives the end of a worker: claims that expire, and for how long a receiver has been failing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
@@ -24,10 +24,10 @@ test('the jobs of a worker that died return when their claim runs out, by defaul
   }
   await until('a failed try', async () => (await attempts()) === 1)
   receiver.answer = accept
-  // Claimed like a worker that then dies: nobody settles it.
+  // Claims the job like a worker that then dies: nobody settles it.
   const [delivery] = await rig.jobs.deliveries({ subscriptionId: subscription.id, limit: 1 })
   const claimUntilMs = Date.now() + 2_000
-  // Both at once: the worker of the rig looks for what is due, too.
+  // Both at once, because the rig's worker looks for due jobs, too.
   const [isDue, claimed] = await Promise.all([
     rig.jobs.retryNow(subscription.id, delivery?.id ?? ''),
     rig.jobs.claim({ subscriptionId: subscription.id, limit: 1, claimMs: 2_000 }),
@@ -35,6 +35,30 @@ test('the jobs of a worker that died return when their claim runs out, by defaul
   assert.deepEqual([isDue, claimed.length], [true, 1])
   await until('the delivery', () => receiver.accepted.size === 1)
   assert.ok(Date.now() >= claimUntilMs, 'not before the claim ran out')
+})
+
+test('an attempt is not begun with a claim that another worker could take over before it ends', async (t) => {
+  let shiftMs = 0
+  const clock: Clock = { ...systemClock, elapsed: () => performance.now() + shiftMs }
+  const rig = await startRig({ webhooks: { clock } })
+  t.after(() => rig.close())
+  const owner = await rig.createOwner()
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const claim = rig.jobs.claim.bind(rig.jobs)
+  t.mock.method(rig.jobs, 'claim', async (...asked: Parameters<typeof claim>) => {
+    const jobs = await claim(...asked)
+    // The first answer takes so long that an attempt must not start after it.
+    if (jobs.length > 0 && shiftMs === 0) shiftMs = 0.4 * CLAIM_MS
+    return jobs
+  })
+  const settle = t.mock.method(rig.jobs, 'settle')
+  await rig.webhooks.subscriptions.create(owner, selection(receiver.url))
+  await rig.emitBlocks(1)
+  await until('the delivery', () => receiver.accepted.size === 1)
+  await until('it is written', () => settle.mock.callCount() > 1)
+  const kinds = settle.mock.calls.flatMap(({ arguments: [outcomes] }) => outcomes.map(({ kind }) => kind))
+  assert.deepEqual([kinds, receiver.received.length], [['release', 'delivered'], 1])
 })
 
 test('five days of failures disable a subscription, also across a restart, and not earlier', async (t) => {
@@ -108,7 +132,7 @@ test('how long a receiver has been failing is not forgotten when another webhook
   for (const id of [failing, gone])
     await until('a failure is written', async () => (await read(id))?.failingSinceMs != null)
 
-  // The end of the other one cannot be written, and it goes on.
+  // Disabling the other one cannot be written, so it continues.
   const refused = t.mock.method(rig.jobs, 'settle', () => Promise.reject(new Error('refused')))
   const version = t.mock.method(rig.jobs, 'subscriptionsVersion')
   receivers[1].answer = status(410)
