@@ -1,4 +1,4 @@
-/** What an account holder can create is bounded, because the store retains all of it. */
+/** What an account holder can create is limited, because the store keeps all of it. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,18 +8,13 @@ import { after, test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { createAccounts } from './accounts.ts'
-import { auditedAccounts, createAuditLog } from './audited.ts'
 import { planBook } from './plans.ts'
 
 const DAY_MS = 86_400_000
 const clock = manualClock(Date.UTC(2026, 2, 14))
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-accounts-'))
 const store = storesIn(folder, clock).accounts()
-const audit = createAuditLog({ store, clock })
-const accounts = auditedAccounts(createAccounts({ store, plans: planBook(), clock, randomBytes }), {
-  audit,
-  actor: 'me',
-})
+const accounts = createAccounts({ store, plans: planBook(), clock, randomBytes, actor: 'me' })
 after(async () => {
   await store.close()
   rmSync(folder, { recursive: true })
@@ -48,6 +43,13 @@ test('a scope that is named twice is stored once', async () => {
   const scopes = Array(1_000).fill(['market', 'node']).flat()
   const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k', scopes })
   assert.deepEqual(record.scopes, ['market', 'node'])
+})
+
+test('a key without any scope or address range is refused', async () => {
+  const { id: accountId } = await accounts.create({ email: 'nowhere@example.com', plan: 'free' })
+  const make = (input: object) => accounts.createKey({ accountId, environment: 'test', name: 'k', ...input })
+  await assert.rejects(make({ scopes: [] }), /without any scope/)
+  await assert.rejects(make({ allowedCidrs: [] }), /without any address range/)
 })
 
 test('revoking a key again leaves no further trace', async () => {

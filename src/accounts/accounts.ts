@@ -16,6 +16,7 @@ import {
   type UsageQuery,
   type UsageRow,
 } from '../store/accounts.ts'
+import type { AuditEntry } from '../store/audit-entry.ts'
 import type { BillingStore } from '../store/billing.ts'
 import { accountBudgetId, hashKey } from './key-ring.ts'
 import { isOverdue } from './overdue.ts'
@@ -23,19 +24,23 @@ import type { PlanBook } from './plans.ts'
 
 export type { AccountRecord, KeyRecord, UsageRow } from '../store/accounts.ts'
 
-/** What an operator or account holder does: the command line and the dashboard call the same functions. */
-/** With what was used before, it still is a whole number that every engine stores exactly. */
+/** Small enough that, added to the credits used before, it is still an integer that every engine stores exactly. */
 export const MAX_CREDITS = 1_000_000_000_000_000
 
+/** What an operator or an account holder does; the command line and the dashboard call the same functions. */
 export interface Accounts {
+  /** The same accounts, with every change written to the audit log under this name. */
+  as(actor: string): Accounts
   create(input: NewAccountInput): Promise<AccountRecord>
-  /** What `create` would store, for who stores it together with something else. */
+  /** What `create` would store, for callers that store it together with something else. */
   prepare(input: NewAccountInput): NewAccount
   get(accountId: string): Promise<AccountRecord>
   list(): Promise<AccountRecord[]>
   setPlan(accountId: string, plan: string): Promise<AccountRecord>
   pause(accountId: string, reason: PauseReason): Promise<AccountRecord>
-  /** Ends the pause. After one by the operator, an account whose payment is past due is paused for that. */
+  /**
+   * Ends the pause. If the operator paused the account and its payment is past due, it stays paused for that reason.
+   */
   resume(accountId: string): Promise<AccountRecord>
   setCredits(accountId: string, remaining: number, environments?: readonly Environment[]): Promise<void>
   balance(account: AccountRecord, environment: Environment): Promise<Balance>
@@ -44,13 +49,16 @@ export interface Accounts {
   listKeys(accountId?: string): Promise<KeyRecord[]>
   getKey(keyId: string): Promise<KeyRecord>
   revokeKey(keyId: string): Promise<KeyRecord>
-  /** A new key with the old one's settings; the old one keeps working for the overlap, and has one successor. */
+  /**
+   * Creates a new key with the old one's settings. The old one keeps working for the overlap and cannot be rotated
+   * again.
+   */
   rotateKey(
     keyId: string,
     overlapMs: number,
   ): Promise<{ key: string; record: KeyRecord; oldExpiresAtMs: number }>
 
-  /** @param newest only that many of the newest rows */
+  /** @param page `newest` limits the result to that many of the newest rows */
   usage(
     accountId: string,
     fromMs: number,
@@ -82,7 +90,7 @@ export interface Balance {
   resetsAtMs: number
 }
 
-/** A request that cannot be carried out, with a message for the caller. */
+/** A request that cannot be carried out; the message is for the caller. */
 export class AccountsError extends Error {
   override readonly name = 'AccountsError'
 }
@@ -96,8 +104,12 @@ export function createAccounts(deps: {
   plans: PlanBook
   clock: Clock
   randomBytes: RandomBytes
+  /** If omitted, changes are not written to the audit log. */
+  actor?: string
 }): Accounts {
-  const { store, plans, clock, randomBytes } = deps
+  const { store, plans, clock, randomBytes, actor } = deps
+  const entry = (action: string, accountId: string, detail: string): AuditEntry | undefined =>
+    actor === undefined ? undefined : { atMs: clock.now(), actor, action, accountId, detail }
 
   const mustFind = async (accountId: string) => {
     const account = await store.getAccount(accountId)
@@ -115,9 +127,9 @@ export function createAccounts(deps: {
     const names = plans.list().map((p) => p.name)
     throw new AccountsError(`There is no plan "${name}". Plans: ${names.join(', ')}.`)
   }
-  const setPaused = async (accountId: string, reason: PauseReason | null) => {
+  const setPaused = async (accountId: string, reason: PauseReason | null, audit: AuditEntry | undefined) => {
     await mustFind(accountId)
-    await store.setPaused(accountId, reason)
+    await store.setPaused(accountId, reason, audit)
     return mustFind(accountId)
   }
   const period = (account: AccountRecord) => billingPeriod(clock.now(), account.billingDay)
@@ -159,7 +171,12 @@ export function createAccounts(deps: {
   }
 
   return {
-    create: async (input) => store.createAccount(prepare(input)),
+    as: (name) => createAccounts({ ...deps, actor: name }),
+    async create(input) {
+      const account = prepare(input)
+      const audit = entry('account.created', account.id, `${account.email}, plan ${account.plan}`)
+      return store.createAccount(account, audit)
+    },
     prepare,
     get: mustFind,
     list: () => store.listAccounts(),
@@ -171,16 +188,22 @@ export function createAccounts(deps: {
         periodStartMs: period(account).startMs,
         limit: plan.creditsPerMonth,
       }))
-      await store.setPlan(accountId, plan.name, limits)
+      const audit = entry('account.plan', accountId, `${account.plan} → ${plan.name}`)
+      await store.setPlan(accountId, plan.name, limits, audit)
       return mustFind(accountId)
     },
-    pause: (accountId, reason) => setPaused(accountId, reason),
+    pause(accountId, reason) {
+      const why = reason === 'operator' ? 'by the operator' : 'payment past due'
+      return setPaused(accountId, reason, entry('account.paused', accountId, why))
+    },
     async resume(accountId) {
       const { pausedReason } = await mustFind(accountId)
       const isStillOwed = pausedReason === 'operator' && (await isOverdue(store, accountId))
-      return setPaused(accountId, isStillOwed ? 'payment_past_due' : null)
+      const still = isStillOwed ? 'still paused: payment past due' : ''
+      const audit = entry('account.resumed', accountId, still)
+      return setPaused(accountId, isStillOwed ? 'payment_past_due' : null, audit)
     },
-    async setCredits(accountId, remaining, environments = ENVIRONMENTS) {
+    async setCredits(accountId, remaining, environments) {
       const account = await mustFind(accountId)
       if (!Number.isSafeInteger(remaining) || remaining < 0 || remaining > MAX_CREDITS) {
         throw new AccountsError(`Credits must be a whole number from 0 to ${MAX_CREDITS}.`)
@@ -188,7 +211,12 @@ export function createAccounts(deps: {
       const periodStartMs = period(account).startMs
       await store.setRemaining(
         accountId,
-        environments.map((e) => ({ id: accountBudgetId(accountId, e), periodStartMs, remaining })),
+        (environments ?? ENVIRONMENTS).map((environment) => ({
+          id: accountBudgetId(accountId, environment),
+          periodStartMs,
+          remaining,
+        })),
+        entry('account.credits', accountId, `${remaining} left in ${environments?.join(', ') ?? 'both'}`),
       )
     },
     async balance(account, environment) {
@@ -201,13 +229,14 @@ export function createAccounts(deps: {
     },
     async createKey(input) {
       const { key, made } = await newKey(input)
-      return { key, record: await orRefused(store.createKey(made, KEY_LIMITS)) }
+      const audit = entry('key.created', made.accountId, inWords(made))
+      return { key, record: await orRefused(store.createKey(made, KEY_LIMITS, audit)) }
     },
     listKeys: (accountId) => store.listKeys(accountId),
     getKey: mustFindKey,
     async revokeKey(keyId) {
-      await mustFindKey(keyId)
-      await store.revokeKey(keyId, clock.now())
+      const found = await mustFindKey(keyId)
+      await store.revokeKey(keyId, clock.now(), entry('key.revoked', found.accountId, inWords(found)))
       return mustFindKey(keyId)
     },
     async rotateKey(keyId, overlapMs) {
@@ -228,10 +257,14 @@ export function createAccounts(deps: {
         expiresAtMs ?? Number.POSITIVE_INFINITY,
       )
       const record = await orRefused(
-        store.rotateKey(keyId, { key: made, limits: KEY_LIMITS, oldExpiresAtMs }),
+        store.rotateKey(
+          keyId,
+          { key: made, limits: KEY_LIMITS, oldExpiresAtMs },
+          entry('key.rotated', accountId, `${keyId} → ${made.id}`),
+        ),
       )
       if (record === undefined) {
-        // It was revoked or rotated after it was read.
+        // The key was revoked or rotated after it was read.
         checkRotatable(await mustFindKey(keyId))
         throw new AccountsError(`Key ${keyId} cannot be rotated.`)
       }
@@ -251,6 +284,8 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
     }
   }
   if (input.scopes?.length === 0) throw new AccountsError('A key without any scope would be of no use.')
+  if (input.allowedCidrs?.length === 0)
+    throw new AccountsError('A key without any address range could be used from nowhere.')
   for (const cidr of input.allowedCidrs ?? []) {
     if (parseCidr(cidr) === undefined) {
       throw new AccountsError(`"${cidr}" is not an address range such as 10.0.0.0/8 or 2001:db8::/32.`)
@@ -263,11 +298,15 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
   }
 }
 
-/** A successor of a key that runs out after its overlap would run out with it. */
+/** A key that was already rotated expires after its overlap, and another successor would expire with it. */
 function checkRotatable({ id, revokedAtMs, replacedBy }: KeyRecord): void {
   if (revokedAtMs !== null) throw new AccountsError(`Key ${id} is revoked.`)
   if (replacedBy !== null)
     throw new AccountsError(`Key ${id} was rotated already: ${replacedBy} replaced it. Rotate that one.`)
+}
+
+function inWords({ id, environment, name }: Pick<KeyRecord, 'id' | 'environment' | 'name'>): string {
+  return `${id} (${environment}, ${name})`
 }
 
 function newId(prefix: string, randomBytes: RandomBytes): string {

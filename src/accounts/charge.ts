@@ -9,11 +9,18 @@ export interface Payer {
 }
 
 export interface Charge {
-  /** Unique: the request's or the delivery's id. */
+  /** Unique: the id of the request or delivery. */
   id: string
-  /** It may come again under the same id, and is then charged once: it is not written together with others. */
+  /**
+   * The charge may be repeated under the same id and must then count once, so it is not merged with others into one
+   * entry.
+   */
   mayRepeat?: boolean
   endpoint: string
   credits: number
   rows: number
+  /**
+   * Called when the charge was spent, so that its reservation is released at the same moment and never counted as well.
+   */
+  onSpent?: (() => void) | undefined
 }

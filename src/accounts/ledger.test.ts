@@ -37,11 +37,11 @@ async function withStores(
 interface OneLedger {
   readonly store: AccountsStore
   readonly ledger: Ledger
-  /** Of an account with 1,000 credits. */
+  /** Belongs to an account with 1,000 credits. */
   readonly payer: ReturnType<typeof payerOn>
 }
 
-/** One ledger on one store, of which `changed` does some things in another way. */
+/** One ledger on one store; `changed` overrides some functions of the store. */
 function withLedger(
   run: (one: OneLedger) => Promise<void>,
   options: { clock?: Clock; changed?: (store: AccountsStore) => Partial<AccountsStore> } = {},
@@ -59,7 +59,7 @@ function withLedger(
   )
 }
 
-/** A date that moves only by hand, and the time that passes with it; timers are real. */
+/** A clock that moves only by hand, date and elapsed time alike; timers are real. */
 function datedClock(startMs: number) {
   const date = setClock(startMs)
   return { ...date, elapsed: date.now }
@@ -88,7 +88,7 @@ test('a timer that finds nothing to do does not delay the next charge', async ()
   await withLedger(
     async ({ store, ledger }) => {
       for (let i = 0; i < 3; i++) {
-        // Spent to the last credit: no lease is left that would have to be returned.
+        // Spent to the last credit, so that no lease is left to be returned.
         const payer = payerOn(ledger, 1, `b${i}/test`)
         assert.equal(await ledger.charge(payer, chargeOf(`c${i}`, 1)), true)
         await ledger.flush()
@@ -127,7 +127,7 @@ test('charges survive a failing store, and none is counted twice', async () => {
   let failures = 0
   const changed = ({ settle }: AccountsStore) => ({
     settle: async (batch: SettleBatch) => {
-      // Fails before the write, after the write, and before it again.
+      // Fails before the write, then after the write, then before it again.
       const failing = failures-- > 0
       if (failing && failures !== 1) throw new Error('disk')
       const grants = await settle(batch)
@@ -209,7 +209,7 @@ test('a store that refuses every write does not hold the event loop, and a stop 
       isFull = true
       assert.equal(await ledger.charge(payer, chargeOf('two', 10)), true)
       const stopped = assert.rejects(ledger.close(), /^Error: 1 charges could not be written$/)
-      // A timer fires although every write fails at once.
+      // A timer fires, although every write fails at once.
       await sleep(50)
       await stopped
     },
@@ -299,7 +299,7 @@ test('a store that does not answer at all: the charge fails in time, and is neve
 
 test('what another process holds and does not give back is no empty balance', async () => {
   const clock = datedClock(START_MS)
-  // As with a process that died: its lease is renewed by nobody, and the store is too slow to see it end.
+  // As after the death of a process: nobody renews its lease, and the store is too slow to see it expire.
   const changed = () => ({
     settle: async ({ leases }: SettleBatch) => {
       clock.advance(1_500)
@@ -411,7 +411,7 @@ test('a small charge does not overtake a large one that waits for the store', as
   )
 })
 
-/** A small generator, so that a failing schedule can be run again. */
+/** A small random generator with a seed, so that a failing schedule can be repeated. */
 function generator(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -467,6 +467,69 @@ for (const seed of SEEDS) {
   })
 }
 
+test('while the store refuses writes the journal is not sent again and again, and its entries grow', async () => {
+  await withStores(1, async ([store]) => {
+    assert.ok(store)
+    const sent: number[] = []
+    let refuses = true
+    const refusing: AccountsStore = {
+      ...store,
+      settle: async (batch) => {
+        sent.push(batch.entries.length)
+        if (refuses) throw new WritesRefusedError('The store accepts no writes now.')
+        return store.settle(batch)
+      },
+    }
+    const deps = { store: refusing, holder: randomUUID(), clock: systemClock, log, processes: () => 1 }
+    const ledger = new Ledger(deps)
+    const payer = payerOn(ledger, 1_000)
+    for (let i = 0; i < 8; i++) {
+      assert.equal(await ledger.charge(payer, chargeOf(`${i}`, 10)), true)
+      await sleep(120)
+    }
+    assert.ok(sent.length > 4, `${sent.length} tries`)
+    assert.ok(sent.filter((entries) => entries > 0).length <= 1, sent.join())
+    refuses = false
+    await ledger.close()
+    assert.ok(
+      (sent.findLast((entries) => entries > 0) ?? 0) <= 3,
+      'charges of one key for one endpoint are few entries',
+    )
+    assert.equal(await usageSum(store), 80)
+    assert.equal(await storedUsed(store, payer.budgets[0]), 80)
+  })
+})
+
+test('a store that takes small writes and refuses the journal is not sent it with every try, and gets it at the end', async () => {
+  await withStores(1, async ([store]) => {
+    assert.ok(store)
+    const sent: number[] = []
+    let isFull = true
+    const full: AccountsStore = {
+      ...store,
+      settle: async (batch) => {
+        sent.push(batch.entries.length)
+        if (isFull && batch.entries.length > 0) throw new WritesRefusedError('The disk is full.')
+        return store.settle(batch)
+      },
+    }
+    const deps = { store: full, holder: randomUUID(), clock: systemClock, log, processes: () => 1 }
+    const ledger = new Ledger(deps)
+    const payer = payerOn(ledger, 1_000)
+    for (let i = 0; i < 12; i++) {
+      assert.equal(await ledger.charge(payer, chargeOf(`${i}`, 10)), true)
+      await sleep(120)
+    }
+    assert.ok(sent.filter((entries) => entries > 0).length <= 2, sent.join())
+    isFull = false
+    const startedMs = performance.now()
+    await ledger.close()
+    assert.ok(performance.now() - startedMs < 2_000, 'a stop does not wait for the pause')
+    assert.equal(await usageSum(store), 120)
+    assert.equal(await storedUsed(store, payer.budgets[0]), 120)
+  })
+})
+
 test('while the store refuses writes each process spends its part of the balance, and writes the charges afterwards', async () => {
   await withStores(2, async (stores) => {
     let refuses = false
@@ -487,7 +550,7 @@ test('while the store refuses writes each process spends its part of the balance
     assert.equal(await first.charge(payerOn(first, 100), chargeOf('before', 20)), true)
     await first.flush()
     refuses = true
-    // More than the lease of the time before lasts.
+    // Longer than the lease from before lasts.
     await sleep(2_100)
     for (const ledger of ledgers) {
       const payer = payerOn(ledger, 100)
@@ -502,10 +565,25 @@ test('while the store refuses writes each process spends its part of the balance
         )
       assert.deepEqual(paid, { first: 4, refused: 2 })
     }
-    // Carried out already: it is owed, whatever is left.
+    // Already carried out, so it is owed whatever is left.
     first.owe(payerOn(first, 100), chargeOf('owed', 7))
     refuses = false
     for (const ledger of ledgers) await ledger.close()
     assert.equal(await usageSum(store), 20 + 80 + 7)
+  })
+})
+
+test('a charge that waited reports that it is spent before the next one in line is refused', async () => {
+  await withLedger(async ({ ledger }) => {
+    const payer = payerOn(ledger, 10, 'b/test')
+    const seen: string[] = []
+    const first = ledger.charge(payer, { ...chargeOf('c1', 7), onSpent: () => seen.push('spent') })
+    const second = Promise.resolve(ledger.charge(payer, chargeOf('c2', 7))).then((isPaid) => {
+      seen.push(isPaid ? 'paid' : 'refused')
+    })
+    assert.equal(await first, true)
+    await second
+    assert.deepEqual(seen, ['spent', 'refused'])
+    await ledger.close()
   })
 })

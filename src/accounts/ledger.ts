@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import { StoreUnavailableError, WritesRefusedError } from '../core/store-unavailable.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
@@ -9,22 +9,26 @@ import { inTime } from './store-patience.ts'
 import { WaitingCharges } from './waiting-charges.ts'
 
 /**
- * Spends credits in memory from leased budgets and journals the charges in batches.
+ * Spends credits in memory from leased budgets and writes the charges in batches.
  *
  *   charge ──enough leased──▶ spent at once ──▶ journal (≤ SETTLE_DELAY_MS) ──▶ store
  *      └──not enough──▶ wait for the store's answer ──▶ spent, or refused for good
  *
- * A charge is refused only when the store has confirmed that nobody else holds what is missing. While the store answers
- * reads and refuses writes, each process spends its part of what is left, and writes the charges afterwards.
+ * A charge is refused only when the store has confirmed that nobody else holds the missing credits. While the store
+ * answers reads but refuses writes, each process spends its part of what is left and writes the charges afterwards.
  */
 const SETTLE_DELAY_MS = 100
 const IDLE_RELEASE_MS = 1_000
 const RETRY_WANTED_MS = 40
 const RETRY_FAILED_MS = 250
-/** How long a stop retries failed writes. */
+/**
+ * How long the journal is held back after the store accepted a small write but refused the journal, as on a full disk.
+ */
+const REFUSED_PAUSE_MS = 5_000
+/** How long `close` retries failed writes. */
 const MAX_CLOSE_MS = 2_000
 const MAX_UNSETTLED_CHARGES = 200_000
-/** `last used` of a key is written at most this often. */
+/** The time of a key's last use is written at most this often. */
 const KEY_SEEN_STEP_MS = 10_000
 
 export class Ledger {
@@ -38,12 +42,12 @@ export class Ledger {
   readonly #dirty = new Set<Budget>()
   readonly #surrender = new Set<Budget>()
   readonly #journal = new ChargeJournal()
-  /** On their way to the store. */
+  /** Entries on their way to the store. */
   #settling: readonly LedgerEntry[] = []
   #counts = new Map<string, UsageCount>()
   #keysSeen = new Map<string, number>()
   readonly #keyWritten = new Map<string, number>()
-  /** Undefined while none is set. */
+  /** Undefined while no timer is set. */
   #cancelTimer: (() => void) | undefined
   #timerAtMs = 0
   #timerDelayMs = 0
@@ -51,13 +55,18 @@ export class Ledger {
   #again = false
   /** Whether the last round trip to the store failed. */
   #hasFailed = false
-  /** When the first round trip began that none has succeeded since. */
+  /** Whether the last round trip was refused as a write. Until one is accepted, the journal is not sent. */
+  #isRefused = false
+  /** Set when the journal was refused although a small write was accepted. */
+  #refusal: { readonly error: WritesRefusedError; readonly untilMs: number } | undefined
+  /** Start of the first round trip since the last successful one; undefined after a success. */
   #unansweredSinceMs: number | undefined
   #closed = false
 
   /**
-   * @param deps.holder names this run of this process among those that lease credits
-   * @param deps.processes how many spend, as last seen; given where they may go on while the store refuses writes
+   * @param deps.holder identifies this run of this process among those that lease credits
+   * @param deps.processes the last known number of spending processes; given if they may continue while the store
+   * refuses writes
    */
   constructor(deps: {
     store: AccountsStore
@@ -88,7 +97,7 @@ export class Ledger {
     return budget
   }
 
-  /** Brings balances up to date where this process holds no lease and cannot know. */
+  /** Reads balances from the store where this process holds no lease and so cannot know them. */
   async refresh(budgets: readonly Budget[], nowMs: number): Promise<void> {
     for (const budget of budgets) {
       budget.roll(nowMs)
@@ -97,7 +106,7 @@ export class Ledger {
     }
   }
 
-  /** Once for all who ask while it is under way: whoever has no credits left may ask as often as the rate allows. */
+  /** Concurrent callers share one read, because an account without credits may ask as often as its rate allows. */
   #read(budget: Budget, nowMs: number): Promise<void> {
     const known = this.#reads.get(budget)
     const { startMs } = budget.period
@@ -116,7 +125,7 @@ export class Ledger {
     return read.done
   }
 
-  /** Whether `refresh` has anything to do; saves the hot path a promise. */
+  /** Whether `refresh` would have nothing to do; this spares the hot path a promise. */
   isFresh(budgets: readonly Budget[], nowMs: number): boolean {
     return budgets.every(
       (budget) =>
@@ -126,13 +135,13 @@ export class Ledger {
     )
   }
 
-  /** Why no charge is taken now; what cannot be undone is not begun then. */
+  /** Why no charge is accepted now; an operation that cannot be undone must not begin then. */
   get overload(): StoreUnavailableError | undefined {
     if (this.#journal.size < MAX_UNSETTLED_CHARGES) return undefined
     return new StoreUnavailableError('Too many charges are not yet written.')
   }
 
-  /** True when paid; false when the balance cannot pay; rejects when the store cannot be reached. */
+  /** True when paid, false when the balance cannot pay; rejects when the store cannot be reached. */
   charge(payer: Payer, charge: Charge): boolean | Promise<boolean> {
     const nowMs = this.#clock.now()
     const { overload } = this
@@ -144,20 +153,20 @@ export class Ledger {
   }
 
   /**
-   * For what cannot be undone: it is written when the store takes charges again, whatever the balance is then. Whoever
-   * calls has looked at the balance before.
+   * For operations that cannot be undone: the charge is written when the store accepts charges again, whatever the
+   * balance is then. The caller has checked the balance before.
    */
   owe(payer: Payer, charge: Charge): void {
     this.#enter(payer, charge, this.#clock.now())
   }
 
-  /** Counts a request that moves no credits. */
+  /** Counts a request that costs no credits. */
   count(
     payer: Pick<Payer, 'accountId' | 'environment' | 'keyId'>,
     endpoint: string,
     outcome: 'free' | 'failed' | 'rate_limited',
   ): void {
-    // Users of the page have no keys of their own.
+    // The account is part of the name, because all dashboard users share one key id.
     const name = `${payer.accountId}/${payer.environment} ${payer.keyId} ${endpoint}`
     let count = this.#counts.get(name)
     if (count === undefined) {
@@ -173,7 +182,7 @@ export class Ledger {
     this.#see(payer.keyId)
   }
 
-  /** Accounts were changed: what is leased is given up and requested again. */
+  /** The accounts were changed, so their leases are given up and requested again. */
   reload(accountIds: readonly string[]): void {
     const changed = new Set(accountIds)
     for (const budget of this.#budgets.values()) {
@@ -188,7 +197,7 @@ export class Ledger {
     if (this.#surrender.size > 0) this.#kick()
   }
 
-  /** Another process waits for credits: settle what was spent and share what is left. */
+  /** Another process waits for credits, so this one settles what it spent and shares what is left. */
   yieldLeases(): void {
     for (const budget of this.#budgets.values()) {
       if (!budget.leased) continue
@@ -199,8 +208,8 @@ export class Ledger {
   }
 
   /**
-   * Charges that are not written yet, and for how long none could be. That is not only the age of the oldest: where
-   * nothing is leased, a store that does not take writes lets no charge happen at all.
+   * The number of unwritten charges, and for how long none could be written. That is more than the age of the oldest:
+   * if nothing is leased, a store that refuses writes prevents any charge from being made at all.
    */
   backlog(): { charges: number; delayMs: number } {
     const [settling] = this.#settling
@@ -214,15 +223,16 @@ export class Ledger {
     }
   }
 
-  /** Writes everything that is not written yet; after the limit it leaves what the store does not take. */
+  /** Writes everything that is not written yet; after `limitMs` it leaves behind what the store does not accept. */
   async flush(limitMs = Number.POSITIVE_INFINITY): Promise<void> {
     const endsAt = elapsedMs(this.#clock) + limitMs
     while (this.#running !== undefined || this.#hasUnwritten()) {
+      this.#refusal = undefined
       this.#kick()
       await this.#running
       if (!this.#hasFailed) continue
       if (elapsedMs(this.#clock) >= endsAt) return
-      // Without a pause a store that refuses at once would hold the event loop.
+      // Without a pause, a store that refuses immediately would keep the event loop busy.
       await this.#clock.sleep(RETRY_FAILED_MS)
     }
   }
@@ -231,6 +241,7 @@ export class Ledger {
   async close(): Promise<void> {
     await this.flush(MAX_CLOSE_MS)
     this.#closed = true
+    this.#refusal = undefined
     this.#cancelTimer?.()
     for (const budget of this.#budgets.values()) if (budget.leased) this.#dirty.add(budget)
     this.#kick()
@@ -258,6 +269,7 @@ export class Ledger {
       return budget.spend(charge.credits, nowMs)
     })
     this.#journal.add(payer, charge, nowMs, budgets)
+    charge.onSpent?.()
     this.#see(payer.keyId)
     this.#schedule(SETTLE_DELAY_MS)
   }
@@ -271,7 +283,7 @@ export class Ledger {
 
   #schedule(delayMs: number): void {
     if (this.#closed) return
-    // Every charge comes here: one that was set before for the same delay is due before, whatever the time is.
+    // Called for every charge: a timer already set for the same or a shorter delay fires earlier anyway.
     if (this.#cancelTimer !== undefined && this.#timerDelayMs <= delayMs) return
     const atMs = elapsedMs(this.#clock) + delayMs
     if (this.#cancelTimer !== undefined && this.#timerAtMs <= atMs) return
@@ -284,13 +296,13 @@ export class Ledger {
     })
   }
 
-  /** One round trip at a time; asking during one starts the next right after it. */
+  /** Only one round trip runs at a time; a call during one starts the next right after it. */
   #kick(): void {
     if (this.#running !== undefined) {
       this.#again = true
       return
     }
-    // A run without work would end before it is noted here, and be taken for one that never ends.
+    // A run without work would end before `#running` is set, and would then look like one that never ends.
     if (!this.#hasWork()) return
     this.#running = this.#run()
   }
@@ -309,8 +321,15 @@ export class Ledger {
   }
 
   async #roundTrip(): Promise<void> {
-    const nowMs = this.#clock.now()
     this.#unansweredSinceMs ??= elapsedMs(this.#clock)
+    const wasRefused = this.#isRefused
+    if (wasRefused) {
+      const refusal = this.#refusal
+      if (refusal !== undefined && elapsedMs(this.#clock) < refusal.untilMs)
+        return this.#failed(refusal.error, [])
+      if (this.#dirty.size > 0 && !(await this.#tryToWrite())) return
+    }
+    const nowMs = this.#clock.now()
     const entries = this.#journal.take()
     this.#settling = entries
     const counts = this.#counts
@@ -339,28 +358,58 @@ export class Ledger {
       })
       for (const [index, grant] of grants.entries()) asked[index]?.granted(grant, nowMs)
       this.#hasFailed = false
+      this.#isRefused = false
+      this.#refusal = undefined
       this.#unansweredSinceMs = undefined
       this.#settling = []
       this.#waiting.serve()
     } catch (error) {
-      // Once, and not with every try.
-      if (!this.#hasFailed) this.#log.error({ err: error }, 'charges could not be written')
-      this.#hasFailed = true
       this.#settling = []
       // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
       this.#journal.putBack(entries)
-      // Counts have none: what may be written is rather left out than counted twice.
+      // Counts have no ids: if they may have been written, they are dropped rather than counted twice.
       const mayBeDone = error instanceof StoreUnavailableError && error.mayBeDone
       if (!mayBeDone)
         for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))
       for (const { keyId, atMs } of keysSeen) if (!this.#keysSeen.has(keyId)) this.#keysSeen.set(keyId, atMs)
-      for (const budget of asked) {
-        budget.failed()
-        this.#dirty.add(budget)
-      }
-      await this.#waiting.fail(error instanceof Error ? error : new Error(String(error)))
-      this.#schedule(RETRY_FAILED_MS)
+      if (wasRefused && error instanceof WritesRefusedError)
+        this.#refusal = { error, untilMs: elapsedMs(this.#clock) + REFUSED_PAUSE_MS }
+      await this.#failed(error, asked)
     }
+  }
+
+  /**
+   * Tests whether the store accepts writes again, by requesting leases for the dirty budgets. What it grants is not
+   * used, because the charges in the journal are not yet counted in it. Meanwhile the journal's entries grow but stay
+   * few.
+   */
+  async #tryToWrite(): Promise<boolean> {
+    const asked = [...this.#dirty]
+    const leases = asked.map((budget) => {
+      budget.roll(this.#clock.now())
+      return budget.request(0, { release: false, surrender: false })
+    })
+    try {
+      await this.#store.settle({ holder: this.#holder, entries: [], counts: [], keysSeen: [], leases })
+      for (const budget of asked) budget.failed()
+      return true
+    } catch (error) {
+      await this.#failed(error, asked)
+      return false
+    }
+  }
+
+  async #failed(error: unknown, asked: readonly Budget[]): Promise<void> {
+    // Logged once and not with every retry.
+    if (!this.#hasFailed) this.#log.error({ err: error }, 'charges could not be written')
+    this.#hasFailed = true
+    this.#isRefused = error instanceof WritesRefusedError
+    for (const budget of asked) {
+      budget.failed()
+      this.#dirty.add(budget)
+    }
+    await this.#waiting.fail(error instanceof Error ? error : new Error(String(error)))
+    this.#schedule(RETRY_FAILED_MS)
   }
 
   #afterRoundTrip(): void {

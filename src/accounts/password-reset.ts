@@ -1,7 +1,7 @@
 /**
- * A forgotten password is replaced by whoever has a one-time link, which an operator makes: on the command line or
- * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions. Who is
- * invited chooses the first password with such a link.
+ * A forgotten password is replaced with a one-time link, which an operator creates on the command line or in the
+ * dashboard. A newer link of the same user invalidates an older one; setting the password ends all sessions. Invited
+ * users choose their first password with such a link.
  */
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
@@ -9,13 +9,13 @@ import type { UserRecord, UsersStore } from '../store/users.ts'
 import { AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
 import { checkPassword, NO_PASSWORD, type Passwords } from './password.ts'
-import { hashToken, newToken } from './users.ts'
+import { type AuditOf, hashToken, newToken } from './users.ts'
 
 export type PasswordResets = ReturnType<typeof createPasswordResets>
 
 const VALID_MS = 24 * 3_600_000
 export const INVITATION_VALID_MS = 7 * VALID_MS
-/** Where the page takes the token from; after `#` it never reaches a server's log. */
+/** Where the page reads the token from; a server never sees, and so never logs, what follows `#`. */
 export const RESET_PATH = '#/reset/'
 
 export function createPasswordResets(deps: {
@@ -25,7 +25,7 @@ export function createPasswordResets(deps: {
   randomBytes: RandomBytes
 }) {
   const { store, passwords, clock, randomBytes } = deps
-  /** Whose link it is, while it works. */
+  /** The user of a link while it is valid. */
   const find = async (token: string) => {
     const found = await store.findPasswordReset(hashToken(token))
     return found !== undefined && found.expiresAtMs > clock.now() ? found.user : undefined
@@ -41,16 +41,21 @@ export function createPasswordResets(deps: {
       return { token, user: found.user, expiresAtMs }
     },
     find,
-    /** Whether the user of a link has no password so far. */
+    /** Whether the user of a link has not had a password yet. */
     isFirst: async ({ email }: UserRecord) => (await store.findUser(email))?.passwordHash === NO_PASSWORD,
-    /** Undefined when the link was used, replaced or is too old. */
-    async redeem(token: string, password: string, caller?: HashCaller): Promise<UserRecord | undefined> {
-      // Checked before the password is hashed, which is expensive: nobody causes it without a link.
+    /** Undefined when the link was used, was replaced or has expired. */
+    async redeem(
+      token: string,
+      password: string,
+      caller?: HashCaller,
+      auditOf?: AuditOf,
+    ): Promise<UserRecord | undefined> {
+      // Checked before the expensive hash of the password, so that nobody can cause one without a link.
       const user = await find(token)
       if (user === undefined) return undefined
       checkPassword(password)
       const passwordHash = await passwords.hash(password, caller)
-      const taken = await store.takePasswordReset({ hash: hashToken(token), passwordHash })
+      const taken = await store.takePasswordReset({ hash: hashToken(token), passwordHash }, auditOf?.(user))
       return taken ? user : undefined
     },
   }

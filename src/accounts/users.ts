@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import { ConflictError } from '../store/accounts.ts'
-import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
+import type { AuditEntry } from '../store/audit-entry.ts'
+import type { NewUser, Role, SessionRecord, UserRecord, UsersStore, WithUser } from '../store/users.ts'
 import { type Accounts, AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
 import { checkPassword, NO_PASSWORD, type Passwords } from './password.ts'
@@ -15,6 +16,9 @@ interface Credentials {
   email: string
   password: string
 }
+
+/** The entry of the audit log about what a user did. */
+export type AuditOf = (user: Pick<UserRecord, 'email' | 'accountId'>) => AuditEntry
 
 const TOKEN_BYTES = 32
 const SESSION_MS = 14 * 24 * 3_600_000
@@ -31,28 +35,36 @@ export function createUsers(deps: {
 }) {
   const { store, accounts, passwords, clock, randomBytes } = deps
 
-  async function addUser(
+  async function addUser<R>(
     { email, password }: Credentials,
-    role: Role,
-    accountId: string | null,
-    caller?: HashCaller,
-  ): Promise<UserRecord> {
+    { role, accountId }: { role: Role; accountId: string | null },
+    {
+      caller,
+      auditOf,
+      write,
+    }: {
+      caller?: HashCaller | undefined
+      auditOf?: AuditOf | undefined
+      write: (user: NewUser, also: WithUser) => Promise<R>
+    },
+  ): Promise<R> {
     const address = email.trim()
     check(address, password)
     if ((await store.findUser(address)) !== undefined) throw new ConflictError(TAKEN)
     const passwordHash = await passwords.hash(password, caller)
+    const account = accounts.prepare({ email: address, plan: deps.planOfNew })
     const user = {
       id: newUserId(randomBytes),
       email: address,
       role,
+      accountId: accountId ?? account.id,
       passwordHash,
       createdAtMs: clock.now(),
     }
     try {
-      if (accountId !== null) return await store.createUser({ ...user, accountId })
-      // In one write: an account without its user would keep the address taken for good.
-      const account = accounts.prepare({ email: address, plan: deps.planOfNew })
-      return await store.createUser({ ...user, accountId: account.id }, account)
+      // Written with the user, because an account without its user would block the address for good.
+      const also = accountId === null ? { account } : {}
+      return await write(user, { ...also, audit: auditOf?.(user) })
     } catch (error) {
       if (error instanceof ConflictError) throw new ConflictError(TAKEN)
       throw error
@@ -61,22 +73,31 @@ export function createUsers(deps: {
 
   return {
     list: () => store.listUsers(),
-    signUp: (input: Credentials, caller?: HashCaller) => addUser(input, 'customer', null, caller),
-    /** The user when e-mail and password fit. */
+    signUp: (input: Credentials, caller?: HashCaller, auditOf?: AuditOf) =>
+      addUser(
+        input,
+        { role: 'customer', accountId: null },
+        { caller, auditOf, write: (user, also) => store.createUser(user, also) },
+      ),
+    /** The user if e-mail and password match. */
     async verify({ email, password }: Credentials, caller?: HashCaller): Promise<UserRecord | undefined> {
       const found = await store.findUser(email.trim())
       const fits = await passwords.verify(password, found?.passwordHash, caller)
       return fits ? found?.user : undefined
     },
+    /** Ends all other sessions of the user. */
     async changePassword(
       user: UserRecord,
-      { current, next }: { current: string; next: string },
+      { current, next, token }: { current: string; next: string; token: string },
       caller?: HashCaller,
+      auditOf?: AuditOf,
     ) {
       const found = await store.findUser(user.email)
       if (!(await passwords.verify(current, found?.passwordHash, caller))) return false
       check(user.email, next)
-      return store.setPassword(user.id, await passwords.hash(next, caller))
+      const passwordHash = await passwords.hash(next, caller)
+      const change = { userId: user.id, passwordHash, keptSession: hashToken(token) }
+      return store.setPassword(change, auditOf?.(user))
     },
     async openSession(userId: string) {
       const token = newToken(randomBytes)
@@ -91,22 +112,24 @@ export function createUsers(deps: {
       return session !== undefined && session.expiresAtMs > clock.now() ? session : undefined
     },
     closeSession: (token: string) => store.deleteSession(hashToken(token)),
-    closeOtherSessions: (userId: string, token: string) => store.deleteSessionsOf(userId, hashToken(token)),
-    /** A one-time token for the operator, a new one unless it is given; undefined when there is an operator already. */
+    /**
+     * A one-time token for the operator, generated unless `bytes` is given; undefined when there already is an
+     * operator.
+     */
     async inviteOperator(accountId: string | null, bytes?: Buffer): Promise<string | undefined> {
       if ((await store.listUsers()).some(({ role }) => role === 'operator')) return undefined
       const token = newToken(bytes === undefined ? randomBytes : () => bytes)
       await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
       return token
     },
-    /** @throws ConflictError when the address is used */
+    /** @throws ConflictError when the address is already used */
     async checkFree(email: string): Promise<void> {
       checkEmail(email.trim())
       if ((await store.findUser(email.trim())) !== undefined) throw new ConflictError(TAKEN)
     },
     /**
-     * A user of an account who has no password yet: a link to choose one makes the invitation (password-reset.ts).
-     * One who was invited before and has not come stays as it is.
+     * Creates a user without a password; a link to choose one is the actual invitation (password-reset.ts). A user who
+     * was invited before and has not chosen a password yet stays as is.
      */
     async invite({ email, ...input }: { email: string; accountId: string; role: Role }): Promise<UserRecord> {
       const address = email.trim()
@@ -130,19 +153,14 @@ export function createUsers(deps: {
     },
     isInvitation: async (token: string) => (await store.findInvitation(hashToken(token))) !== undefined,
     /** Undefined when the token is unknown or was used. */
-    async redeem(token: string, input: Credentials): Promise<UserRecord | undefined> {
+    async redeem(token: string, input: Credentials, auditOf?: AuditOf): Promise<UserRecord | undefined> {
       const invitation = await store.findInvitation(hashToken(token))
       if (invitation === undefined) return undefined
-      check(input.email.trim(), input.password)
-      if ((await store.findUser(input.email.trim())) !== undefined) throw new ConflictError(TAKEN)
-      if (!(await store.takeInvitation(hashToken(token)))) return undefined
-      try {
-        return await addUser(input, invitation.role, invitation.accountId)
-      } catch (error) {
-        // Nobody came of it, for example because too many hashes were waiting: the link works on.
-        await store.putInvitation({ hash: hashToken(token), ...invitation })
-        throw error
-      }
+      // Ends with the write of the user: it stays valid if there is none, for example because too many hashes wait.
+      return addUser(input, invitation, {
+        auditOf,
+        write: (user, also) => store.takeInvitation(hashToken(token), user, also),
+      })
     },
   }
 }
@@ -162,7 +180,7 @@ function newUserId(randomBytes: RandomBytes): string {
   return `usr_${randomBytes(10).toString('hex')}`
 }
 
-/** The store has only the hash of a token. */
+/** The store keeps only the hash of a token. */
 export function newToken(randomBytes: RandomBytes): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }

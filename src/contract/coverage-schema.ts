@@ -1,4 +1,4 @@
-/** The schema of `meta.coverage`, on lists and on single rows. */
+/** The schema of `meta.coverage`, for lists and for single rows. */
 export const coverageSchema = {
   type: ['object', 'null'],
   description: 'What was observed of the range of this page.',
@@ -9,14 +9,14 @@ export const coverageSchema = {
     complete: { type: 'boolean', description: 'Whether nothing is missing.' },
     gaps: {
       type: 'array',
-      description: 'The holes.',
+      description: 'The gaps.',
       items: {
         type: 'object',
         required: ['source', 'from', 'to', 'reason'],
         properties: {
-          source: { type: 'string', description: 'Source with the hole.' },
-          from: { type: 'string', format: 'date-time', description: 'Start of the hole.' },
-          to: { type: 'string', format: 'date-time', description: 'End of the hole.' },
+          source: { type: 'string', description: 'Source with the gap.' },
+          from: { type: 'string', format: 'date-time', description: 'Start of the gap.' },
+          to: { type: 'string', format: 'date-time', description: 'End of the gap.' },
           reason: {
             type: 'string',
             enum: ['not_observed', 'venue_down', 'before_start', 'not_provided'],

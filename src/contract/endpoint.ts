@@ -9,7 +9,7 @@ import type { Example } from './example.ts'
 import type { InputOf, Params } from './params.ts'
 
 /**
- * How an endpoint is declared. The router, validation, plan gates, credit charge and its wording, OpenAPI, the
+ * How an endpoint is declared. The router, validation, plan gates, credit charges and their descriptions, OpenAPI, the
  * sources catalog and the credit table are derived from the declaration.
  */
 type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -17,16 +17,16 @@ type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export interface EndpointAccess {
   /** Endpoints without a key are open on purpose and cost nothing. */
   readonly auth: 'key' | 'none'
-  /** A key limited to scopes needs this one; null: any key. */
+  /** The scope that a key limited to scopes must have; null accepts any key. */
   readonly scope: Scope | null
   readonly tier: Tier
-  /** Its name among the features of `/v1/limits`; only where plans differ. */
+  /** The endpoint's name among the features of `/v1/limits`; only if plans differ in it. */
   readonly feature?: string
-  /** Which history depth of the plan applies, and what happens to an older start. */
+  /** The history depth of the plan that applies, and what happens to an earlier start. */
   readonly history?: {
     readonly of: History
     readonly whenOlder: 'clamp' | 'refuse'
-    /** The error of a range that begins before the plan's window. */
+    /** The error for a range that begins before the plan's window. */
     readonly refusal: 'tier_restricted' | 'plan_required'
   }
   /** The parameter whose value must not be finer than the plan's finest candle. */
@@ -47,7 +47,7 @@ export type Returns =
       readonly status?: 200 | 201
       /** Other statuses with a body of the same schema, and when they occur. */
       readonly also?: Readonly<Record<number, string>>
-      /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+      /** The answer rarely changes: it gets an ETag, and a caller who already has it pays nothing. */
       readonly tagged?: boolean
     }
   | {
@@ -62,11 +62,11 @@ export type Returns =
 export interface ListEnvelope {
   readonly name: string
   readonly schema: TSchema
-  /** The parameter that takes the cursor; null where there is only one page. */
+  /** The parameter that takes the cursor; null if there is only one page. */
   readonly cursor: string | null
 }
 
-/** The key's owner, as an endpoint sees it. */
+/** The owner of the key, as an endpoint sees it. */
 export interface Caller {
   readonly accountId: string
   readonly keyId: string
@@ -76,7 +76,7 @@ export interface Caller {
   readonly plan: Plan
 }
 
-/** The caller's counters at this moment, for the account endpoints. */
+/** The state of a credit counter at this moment. */
 export interface CreditCount {
   readonly used: number
   readonly limit: number
@@ -85,9 +85,9 @@ export interface CreditCount {
 }
 
 export interface Counters {
-  /** Of the key where it has a cap, else of the account. */
+  /** The credits of the key if it has a cap, otherwise those of the account. */
   readonly credits: CreditCount
-  /** Only where `credits` are those of the key. */
+  /** Present only if `credits` are those of the key. */
   readonly accountCredits: CreditCount | undefined
   readonly rate: { second: number; minute: number }
 }
@@ -98,9 +98,9 @@ export interface AdmittedRange {
   readonly toMs: number
   readonly startGiven: boolean
   readonly endGiven: boolean
-  /** The earliest instant that the plan may read. */
+  /** The earliest instant that the plan allows. */
   readonly earliestMs: number
-  /** A start that is earlier by at most this is served as requested. */
+  /** A start that is earlier by at most this much is served as requested. */
   readonly graceMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined
@@ -108,37 +108,37 @@ export interface AdmittedRange {
 
 export interface EndpointContext<Input, Services> {
   readonly input: Input
-  /** Which parameters were given, by the caller or by the path. */
+  /** The parameters that were given, by the caller or by the path. */
   readonly given: ReadonlySet<string>
   readonly services: Services
   readonly caller: Caller
   readonly counters: () => Counters
   readonly nowMs: number
-  /** The asked time range after the plan's history gate; only where the endpoint has one. */
+  /** The requested time range after the plan's history gate; only if the endpoint has one. */
   readonly range: AdmittedRange | undefined
-  /** Parameters without effect for this source. */
+  /** Parameters that have no effect for this source. */
   readonly ignored: readonly string[]
-  /** Rows that the plan and the balance allow; never more than `limit`. */
+  /** The number of rows that the plan and the balance allow; never more than `limit`. */
   readonly rowLimit: number
   readonly body: unknown
-  /** How many of its heavy calls may run at once; only where the body's demand has some. */
+  /** How many of its heavy calls may run at once; only if the demand of the body includes heavy calls. */
   readonly heavySlots: number
   readonly dryRun: boolean
   readonly requestId: string
-  /** The same for a repetition with the same idempotency key; undefined without a key. */
+  /** The same value for a repeated request with the same idempotency key; undefined without a key. */
   readonly once: string | undefined
   /**
    * Whether the caller has disconnected, so that work can be abandoned. Undefined for a request with an idempotency
-   * key, which is completed in any case: it may be repeated.
+   * key, which is always completed because it may be repeated.
    */
   readonly isGone: (() => boolean) | undefined
-  /** The path as asked, for cursors and links. */
+  /** The path as requested, for cursors and links. */
   readonly path: string
 }
 
 interface AnswerFacts {
   readonly status?: number
-  /** What the price depends on: rows, attempts, upstream calls. */
+  /** The quantities that determine the price: rows, attempts, upstream calls. */
   readonly units?: Units
   readonly headers?: readonly (readonly [string, string])[]
 }
@@ -146,38 +146,38 @@ interface AnswerFacts {
 interface ObjectAnswer extends AnswerFacts {
   readonly kind: 'object'
   readonly value: unknown
-  /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+  /** The answer rarely changes: it gets an ETag, and a caller who already has it pays nothing. */
   readonly cacheable?: boolean
 }
 
-/** An answer whose text is ready. Parts are written one after another and never joined. */
+/** An answer whose text is ready. Its parts are written one after another and never concatenated. */
 export interface TextAnswer extends AnswerFacts {
   readonly kind: 'text'
   readonly text: string | Buffer | readonly Buffer[]
   readonly contentType: string
-  /** The same buffer is served again and again: it is compressed once per encoding. */
+  /** The same buffer is served repeatedly, so it is compressed only once per encoding. */
   readonly isShared?: true
 }
 
 /** A page of rows whose JSON texts are ready. */
 export interface ListAnswer {
   readonly kind: 'list'
-  /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
+  /** Row texts, joined by `ROW_SEPARATOR`; as bytes if they were read as bytes. */
   readonly rows: string | readonly Buffer[]
   readonly count: number
   readonly hasMore: boolean
   readonly nextCursor: string | null
-  /** The meta fields beside count, returned, has_more and next_cursor. */
+  /** The meta fields in addition to count, returned, has_more and next_cursor. */
   readonly meta: Readonly<Record<string, unknown>>
-  /** Nothing can change this page any more. */
+  /** Nothing on this page can change any more. */
   readonly sealed: boolean
   readonly clamped: boolean
   readonly coverageComplete: boolean
-  /** The text before and after the rows, where the envelope is not `{data, meta}`. */
+  /** The text before and after the rows, if the envelope is not `{data, meta}`. */
   readonly wrap?: { readonly head: string; readonly tail: string }
   /**
-   * Of a sealed page: whether this answer may be served again for the same query and plan, because the epochs of its
-   * feeds are the same as when it was read.
+   * For a sealed page: whether this answer may be served again for the same query and plan, because the epochs of its
+   * feeds have not changed since it was read.
    */
   readonly isCurrent?: (nowMs: number) => boolean | Promise<boolean>
 }
@@ -187,44 +187,42 @@ export type EndpointAnswer = ObjectAnswer | TextAnswer | ListAnswer
 export interface Alias {
   readonly method: HttpMethod
   readonly path: string
-  /** Parameters that the path fixes. */
+  /** Parameters whose value is fixed by the path. */
   readonly bound: Readonly<Record<string, string | number | boolean>>
-  /** Where it differs from the endpoint's. */
+  /** Only if it differs from the endpoint's. */
   readonly summary?: string
   /** Parameters that this path declares differently. */
   readonly params?: Params
 }
 
-/** Unless the endpoint allows more. */
+/** The limit unless the endpoint allows more. */
 export const MAX_REQUEST_BODY_BYTES = 65_536
 
-/** A JSON body. The schema documents it and checks it, unless the endpoint reads the bytes itself. */
+/** A JSON body. The schema documents and validates it, unless the endpoint reads the bytes itself. */
 export interface Body<Services> {
   readonly name: string
   readonly schema: TSchema
   readonly example: Example<object>
-  /**
-   * Where a plan needs larger bodies. Integers above 2^53 are read as decimal text instead of being rounded.
-   */
+  /** For plans that need larger bodies. Integers above 2^53 are read as decimal text instead of being rounded. */
   readonly maxBytes?: (plan: Plan) => number
   /**
-   * The endpoint reads the raw bytes itself: nothing is parsed or checked before. Returns a promise where that takes
+   * The endpoint reads the raw bytes itself, and nothing is parsed or validated before. Returns a promise if that takes
    * long.
    */
   readonly read?: (bytes: Buffer, services: Services) => unknown
   /**
-   * For a body that does not fit its schema: the faults of the members that do, so that one answer lists all.
+   * For a body that does not match its schema: the faults of the members that do, so that one answer lists all faults.
    */
   readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly InputFault[]>
 }
 
-/** What a body asks for, known before it runs. */
+/** What a body requests, known before it runs. */
 export interface Demand {
-  /** How many requests it counts for; refused as a whole where the rate does not allow them all. */
+  /** How many requests the body counts for; it is refused as a whole if the rate does not allow them all. */
   readonly requests: number
-  /** Determine the minimum price; refused as a whole where the balance does not cover it. */
+  /** These determine the minimum price; the body is refused as a whole if the balance does not cover it. */
   readonly units: Units
-  /** An account may have a limited number of these in flight. */
+  /** The number of these that an account may have in flight is limited. */
   readonly heavyCalls: number
 }
 
@@ -235,20 +233,31 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly access: EndpointAccess
   readonly params: P
   readonly body?: Body<Services>
-  /** Of a GET: how many heavy calls to a node it makes at once. The account may have a limited number in flight. */
+  /**
+   * For a GET: how many heavy calls to a node it makes at once. The number that an account may have in flight is
+   * limited.
+   */
   readonly heavyCalls?: (input: Readonly<Record<string, unknown>>) => number
-  /** Of a GET: whether the store reads for long. It takes a slot for heavy calls; with a plan that has none, the only one. */
+  /**
+   * For a GET, or a POST without a price: whether the store reads for long. Such a read takes a slot for heavy calls;
+   * if the plan has none, the account gets a single one.
+   */
   readonly isLongRead?: (input: Readonly<Record<string, unknown>>) => boolean
-  /** Where one body can count for several requests. */
+  /**
+   * For such a read: an account may run only one at a time. A second one is refused (429) with this reason and takes no
+   * slot.
+   */
+  readonly oneAtATime?: string
+  /** Present if one body can count for several requests. */
   readonly demand?: (body: unknown) => Demand
   readonly cost: Cost
   readonly returns: Returns
-  /** Errors beyond those that every endpoint of its kind can answer with. */
+  /** Errors in addition to those that every endpoint of its kind can return. */
   readonly errors: readonly ErrorKind[]
   readonly aliases: readonly Alias[]
-  /** The only source that an endpoint without a source parameter serves. */
+  /** The only source of an endpoint without a source parameter. */
   readonly onlySource?: Source
-  /** The contract names another code for some endpoints. */
+  /** The contract specifies another code for some endpoints. */
   readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
   readonly run: (context: EndpointContext<InputOf<P>, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }
@@ -264,9 +273,9 @@ export interface EndpointRoute<Services = unknown> {
   readonly path: string
   readonly endpoint: AnyEndpoint<Services>
   readonly bound: Alias['bound']
-  /** The endpoint's parameters, as this path reads them. */
+  /** The endpoint's parameters, as this path parses them. */
   readonly params: Params
-  /** Its name in usage and ledger: the endpoint's, whichever path was requested. */
+  /** The endpoint's name in usage and ledger, regardless of the path that was requested. */
   readonly name: string
 }
 
@@ -281,7 +290,7 @@ type Declaration<Services, P extends Params> = Omit<
     access?: Partial<EndpointAccess>
   }
 
-/** `const endpoint = endpointFor<Services>()` once; then every file declares one. */
+/** Call `const endpoint = endpointFor<Services>()` once; each file then declares its endpoint with the result. */
 export function endpointFor<Services>() {
   return function endpoint<const P extends Params = Record<never, never>>(
     spec: Declaration<Services, P>,
@@ -315,12 +324,12 @@ export function list(name: string, row: TSchema, meta?: TSchema): Returns {
   return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
 }
 
-/** A list in an envelope of its own: `{…, items: [row…], …}`. */
+/** A list in its own envelope: `{…, items: [row…], …}`. */
 export function wrappedList(name: string, row: TSchema, envelope: ListEnvelope): Returns {
   return { kind: 'list', name, row, envelope }
 }
 
-/** The answer carries an ETag. */
+/** Marks an answer that carries an ETag. */
 export function tagged(returns: Returns): Returns {
   return returns.kind === 'object' ? { ...returns, tagged: true } : returns
 }

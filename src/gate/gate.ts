@@ -34,17 +34,17 @@ export interface GateDeps<Services> extends AdmissionDeps<Services>, Omit<MeterD
   /** For endpoints that need no key. */
   readonly openServices: Services
   readonly pageCacheBytes: number
-  /** For the operator who looks at an account. */
+  /** For an operator who inspects an account. */
   readonly calls?: RecentCalls
 }
 
 export interface Gate<Services> {
-  /** Whoever sends an answer counts here what it keeps of it. */
+  /** The sender of an answer counts the bytes that it still holds here. */
   readonly unread: UnreadAnswers
   handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply>
   /**
-   * The same rules for an account holder in the dashboard (a credential without a key): free within the account's
-   * allowance of the day, neither charged nor counted; beyond it at the price of a request. The header
+   * Applies the same rules to an account holder in the dashboard (a credential without a key). Views are free within
+   * the account's daily allowance, neither charged nor counted; beyond it they cost as much as a request. The header
    * X-Credits-Price has the price that a key would pay. The answer is never cached.
    */
   view(
@@ -57,7 +57,7 @@ export interface Gate<Services> {
 
 interface ViewOptions {
   readonly maxRows: number
-  /** Refused (402) where the allowance does not pay for it, even with credits left. */
+  /** Refuse (402) if the allowance does not cover it, even if there are credits left. */
   readonly freeOnly: boolean
 }
 
@@ -69,7 +69,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const meter = new Meter<Services>({ ...deps, pages })
   const unread = new UnreadAnswers()
 
-  /** Answers synchronously where nothing has to be awaited: a promise costs more than all checks together. */
+  /** Answers synchronously if nothing has to be awaited, because a promise costs more than all checks together. */
   function handle(request: GateRequest, route: EndpointRoute<Services>): GateReply | Promise<GateReply> {
     if (route.endpoint.access.auth === 'none') {
       return runOpen(request, route, deps).catch((error) => failed(error, request, route, undefined))
@@ -97,10 +97,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   ): GateReply | Promise<GateReply> {
     let known: Credential | undefined
     const startedMs = elapsedMs(clock)
-    // A POST has short answers, or slots until they were sent.
-    const isRead = route.endpoint.method === 'GET'
     const finish = (reply: GateReply) => {
-      if (isRead) reply.readBy = credential.accountId
+      reply.readBy = credential.accountId
       deps.calls?.finished(request, credential, elapsedMs(clock) - startedMs)
       return reply
     }
@@ -112,7 +110,13 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       known = credential
       const countFirst = endpoint.demand === undefined || credential.rate.state(nowMs).remaining <= 0
       if (countFirst) limitRate(credential.rate, nowMs, endpoint.rateLimitError)
-      if (isRead) unread.check(credential.accountId, endpoint.rateLimitError)
+      try {
+        unread.check(credential.accountId, endpoint.rateLimitError)
+      } catch (error) {
+        // Requests of this kind are normally counted after their body is read; a refusal counts as one request.
+        if (!countFirst) limitRate(credential.rate, nowMs, endpoint.rateLimitError)
+        throw error
+      }
       const keyed = { request, route, credential, nowMs }
       const reply = ledger.isFresh(credential.budgets, nowMs)
         ? serve(keyed, countFirst)
@@ -132,7 +136,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     return isCurrent instanceof Promise ? isCurrent.then(serveIf) : serveIf(isCurrent)
   }
 
-  /** The stored page; a shorter one is read where the balance does not pay for it. */
+  /** Serves the stored page, or reads a shorter one if the balance does not cover it. */
   function servePage(
     keyed: KeyedRequest<Services>,
     page: CachedPage<Services>,
@@ -160,21 +164,19 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     viewer: Credential,
     options: ViewOptions,
   ): Promise<GateReply> {
-    // Views are not cached, so a tag is never current.
+    // Views are not cached, so an ETag never matches.
     const request = { ...asked, headers: { ...asked.headers, 'if-none-match': undefined } }
     try {
       const nowMs = clock.now()
       const { access, rateLimitError } = route.endpoint
       checkCredential(viewer, { nowMs, address: request.address, scope: access.scope })
       limitRate(viewer.rate, nowMs, rateLimitError)
+      unread.check(viewer.accountId, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
       const task = await admitRequest({ request, route, credential: viewer, nowMs }, deps)
       limitRate(viewer.rate, nowMs, rateLimitError, task.demand?.requests ?? 1, 1)
       if (task.dryRun) return uncached(await meter.preview(task))
-      const { onSent, ...reply } = await meter.runFree({ ...task, ...options })
-      // The page copies the answer on its way: what it holds is given back here, not when it was sent.
-      onSent?.()
-      return uncached(reply)
+      return { ...uncached(await meter.runFree({ ...task, ...options })), readBy: viewer.accountId }
     } catch (error) {
       const known = toApiError(error)
       if (known.kind === 'internal_error') {
@@ -218,7 +220,7 @@ function tooManyFailures(kind: ErrorKind): ApiError {
   return new ApiError(kind, 'Too many failed attempts.', { retry_after: seconds }, headers)
 }
 
-/** A view depends on a cookie and is charged each time: no cache may store it. */
+/** A view depends on a cookie and is charged each time, so no cache may store it. */
 function uncached({ headers, encoded: _encoded, ...reply }: GateReply): GateReply {
   const rest: string[] = []
   for (let i = 0; i + 1 < headers.length; i += 2) {

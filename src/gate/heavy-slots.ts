@@ -4,8 +4,8 @@ import type { ActiveCounts } from '../kit/active-counts.ts'
 const RETRY_SECONDS = 1
 
 /**
- * Takes up to `wanted` free slots for heavy calls, at least one: a batch with more heavy calls than slots runs them one
- * after another. Refused with 429 when none is free. A slot is in use until the answer was sent.
+ * Takes up to `wanted` free slots for heavy calls, but at least one; a batch with more heavy calls than slots runs them
+ * one after another. Refused with 429 if no slot is free. A slot stays taken until the answer has been sent.
  */
 export function takeHeavySlots(
   active: ActiveCounts<string>,
@@ -23,4 +23,15 @@ export function takeHeavySlots(
     )
   }
   return { slots, release: active.add(owner, slots) }
+}
+
+/** For calls that an account may run only once at a time. */
+export function takeOnlyPlace(active: ActiveCounts<string>, owner: string, reason: string): () => void {
+  if (active.of(owner) > 0) {
+    const text = 'Another such call of this account is running. Try again when it has ended.'
+    throw new ApiError('rate_limited', text, { retry_after: RETRY_SECONDS, reason }, [
+      ['Retry-After', String(RETRY_SECONDS)],
+    ])
+  }
+  return active.add(owner)
 }

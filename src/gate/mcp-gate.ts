@@ -5,10 +5,19 @@ import { AuthenticationError, authenticate, checkCredential, findKeyText } from 
 import { limitRate } from './limit-rate.ts'
 import type { GateRequest } from './request.ts'
 
-/** Admits messages of MCP by the same key rules and rate as requests. What their tools read passes the gate again. */
+/**
+ * Admits MCP messages by the same key rules and rate as requests. The requests that their tools make pass the gate
+ * again.
+ */
 export interface McpGate {
-  /** Gives the key as it was sent; rejects with ApiError when it may not be used. */
-  admit(request: Pick<GateRequest, 'headers' | 'search' | 'address'>, messages: number): Promise<string>
+  /** Rejects with ApiError if the key may not be used. */
+  admit(request: Pick<GateRequest, 'headers' | 'search' | 'address'>, messages: number): Promise<AdmittedMcp>
+}
+
+interface AdmittedMcp {
+  /** The key text as it was sent. */
+  readonly key: string
+  readonly accountId: string
 }
 
 export function createMcpGate(deps: { keys: KeyRing; authThrottle: AuthThrottle; clock: Clock }): McpGate {
@@ -21,7 +30,7 @@ export function createMcpGate(deps: { keys: KeyRing; authThrottle: AuthThrottle;
         const nowMs = clock.now()
         checkCredential(credential, { nowMs, address: request.address, scope: null })
         limitRate(credential.rate, nowMs, 'rate_limited', messages)
-        return text ?? ''
+        return { key: text ?? '', accountId: credential.accountId }
       } catch (error) {
         if (error instanceof AuthenticationError) await authThrottle.afterFailure(request.address)
         throw error

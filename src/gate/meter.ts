@@ -9,7 +9,7 @@ import { ApiError } from '../core/errors.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { ActiveCounts } from '../kit/active-counts.ts'
 import type { Logger } from '../kit/log.ts'
-import { takeHeavySlots } from './heavy-slots.ts'
+import { takeHeavySlots, takeOnlyPlace } from './heavy-slots.ts'
 import type { CachedPage, PageCache } from './page-cache.ts'
 import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
 import { matchesEtag, type Rendered, render } from './render.ts'
@@ -24,24 +24,25 @@ export interface MeterDeps<Services> {
   readonly upgradeUrl: string
   readonly log: Logger
   readonly pages: PageCache<Services>
-  /** In flight, of accounts; counted here where it is left out. */
+  /** Heavy calls in flight per account; counted here if omitted. */
   readonly heavyCalls?: ActiveCounts<string>
 }
 
-/** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
+/** The balance can shrink between reading a page and paying for it; a shorter page is then read. */
 const MAX_READS = 3
-/** The longest page that any plan can have. */
+/** The longest page that any plan allows. */
 const MAX_PREVIEW_ROWS = 10_000
 
-/** Runs admitted requests and charges exactly what was read, before it is sent. */
+/** Runs admitted requests and charges exactly what was read, before the answer is sent. */
 export class Meter<Services> {
   readonly #deps: MeterDeps<Services>
   /**
-   * Credits of running requests. What a POST does (a call to a node, a new webhook) cannot be undone when the balance
-   * turns out to be empty afterwards, so its price is reserved before it runs.
+   * Credits reserved for running requests. The effect of a POST (a call to a node, a new webhook) cannot be undone if
+   * the balance turns out to be empty afterwards, so its price is reserved before it runs.
    */
   readonly #reserved = new ActiveCounts<Budget>()
   readonly #heavy: ActiveCounts<string>
+  readonly #single = new ActiveCounts<string>()
 
   constructor(deps: MeterDeps<Services>) {
     this.#deps = deps
@@ -52,7 +53,7 @@ export class Meter<Services> {
     return this.#inHeavySlot(task, () => this.#run(task, 1, 0))
   }
 
-  /** Charges for a cached page; undefined where the balance does not cover all of it. */
+  /** Charges for a cached page; undefined if the balance does not cover all of it. */
   chargeFor(
     request: ServedRequest<Services>,
     { answer, rendered }: CachedPage<Services>,
@@ -80,13 +81,13 @@ export class Meter<Services> {
     return key === undefined ? this.#runReserved(task) : this.#runWithKey(task, String(key))
   }
 
-  /** For an account holder: free within the day's allowance, beyond it at the price of a request. */
+  /** Runs a view of an account holder: free within the daily allowance, beyond it at the price of a request. */
   async runFree(task: Task<Services>): Promise<GateReply> {
     const { credential, route, input } = task
     const { accountId, plan } = credential
     const { allowances } = this.#deps
     const before = await allowances.read(accountId, plan)
-    // The allowance is for reading: what changes something is always charged.
+    // The allowance is only for reading; a request that changes something is always charged.
     const isRead = route.endpoint.method === 'GET'
     if (!isRead || route.endpoint.cost.least(input) > before.remaining) return this.#runCharged(task, before)
     const options = { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 }
@@ -99,11 +100,11 @@ export class Meter<Services> {
     return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
   }
 
-  /** What the answer would cost, without a charge. */
+  /** What the answer would cost; charges nothing. */
   async preview(task: Task<Services>): Promise<GateReply> {
     const { credential, route } = task
     const served = this.#affordableRows(task, false)
-    // One more than the plan allows shows that the page would be cut.
+    // One row more than the plan allows shows that the page would be cut.
     const most = Math.min(credential.plan.maxRowsPerRequest + 1, MAX_PREVIEW_ROWS)
     const asked = Math.min(askedRows(task.input), most)
     const options = { rowLimit: asked, dryRun: true, heavySlots: 0 }
@@ -128,7 +129,7 @@ export class Meter<Services> {
   }
 
   #run(task: Task<Services>, reads: number, heavySlots: number): GateReply | Promise<GateReply> {
-    const rowLimit = this.#affordableRows(task, true)
+    const rowLimit = reads === 1 && isConditional(task) ? cappedRows(task) : this.#affordableRows(task, true)
     const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
     return answer instanceof Promise
       ? answer.then((value) => this.#settle(task, value, rowLimit, reads))
@@ -163,6 +164,9 @@ export class Meter<Services> {
       this.#deps.ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
       return reply()
     }
+    // The page was read regardless of its price, which may exceed the unreserved balance.
+    if (reads === 1 && isConditional(task) && credits > this.#available(credential))
+      return this.#run(task, reads + 1, 0)
     const settled = (isPaid: boolean) => {
       if (isPaid) return reply()
       if (reads < MAX_READS && route.endpoint.method === 'GET') return this.#run(task, reads + 1, 0)
@@ -172,7 +176,8 @@ export class Meter<Services> {
     }
     const paid = this.#charge(task, credits, answer)
     if (typeof paid === 'boolean') return settled(paid)
-    // What was carried out is answered and owed. A page that cannot be paid for is not sent.
+    // A POST has already taken effect, so it is answered and its price is owed. A page that cannot be paid for is not
+    // sent.
     if (route.endpoint.method === 'GET') return paid.then(settled)
     return paid.then(settled, (error) => {
       if (!(error instanceof StoreUnavailableError)) throw error
@@ -186,8 +191,9 @@ export class Meter<Services> {
   }
 
   /**
-   * The call became more expensive than what was reserved (a node failed over), or another process has spent the
-   * credits, and the balance does not cover the difference. The call cannot be undone, so its answer costs what is left.
+   * The call became more expensive than the reserved price (a node failed over), or another process has spent the
+   * credits, and the balance does not cover the difference. The call cannot be undone, so its answer costs what is
+   * left.
    */
   async #chargeRest(
     task: Task<Services>,
@@ -209,7 +215,9 @@ export class Meter<Services> {
     return reply(0)
   }
 
-  /** Reserves the price, that of the body's demand where it has one, takes its heavy slots, and then runs it. */
+  /**
+   * Reserves the price (that of the body's demand, if it has one), takes the heavy slots, and then runs the request.
+   */
   #runReserved(task: Task<Services>): GateReply | Promise<GateReply> {
     const { demand, credential, route, input } = task
     const { cost } = route.endpoint
@@ -238,19 +246,28 @@ export class Meter<Services> {
     }
     let reply: GateReply | Promise<GateReply>
     try {
-      reply = this.#run(task, 1, taken?.slots ?? 0)
+      reply = this.#run({ ...task, onCharged: release }, 1, taken?.slots ?? 0)
     } catch (error) {
       return fail(error)
     }
     return reply instanceof Promise ? reply.then(finish, fail) : finish(reply)
   }
 
-  /** Whatever is charged for it: a HEAD and a preview make the same calls, and read as long. */
+  /** A slot is needed whatever the charge, because a HEAD and a preview make the same calls and reads. */
   #inHeavySlot<T>(task: Task<Services>, run: () => T | Promise<T>): T | Promise<T> {
-    const { heavyCalls, isLongRead } = task.route.endpoint
+    const { heavyCalls, isLongRead, oneAtATime } = task.route.endpoint
     const calls = isLongRead?.(task.input) ? 1 : (heavyCalls?.(task.input) ?? 0)
     if (calls === 0) return run()
-    // A plan without heavy calls has none of /rpc; what it may read is answered, one call at a time.
+    if (oneAtATime !== undefined) {
+      const { accountId, environment } = task.credential
+      const leave = takeOnlyPlace(this.#single, `${accountId}/${environment}/${task.route.name}`, oneAtATime)
+      return Promise.try(() => this.#inSlots(task, calls, run)).finally(leave)
+    }
+    return this.#inSlots(task, calls, run)
+  }
+
+  #inSlots<T>(task: Task<Services>, calls: number, run: () => T | Promise<T>): Promise<T> {
+    // A plan without heavy calls cannot make any through /rpc, but its other reads are answered, one at a time.
     const { release } = this.#takeHeavySlots(task.credential, calls, 1)
     return Promise.try(run).finally(release)
   }
@@ -267,7 +284,7 @@ export class Meter<Services> {
       accountId: credential.accountId,
       environment: credential.environment,
       plan: credential.plan,
-      // The path and not its template: the same key for another resource is another request.
+      // The path rather than its template, because the same key for another resource is another request.
       route: `${request.method} ${request.path}`,
       key,
       body: request.body ?? Buffer.alloc(0),
@@ -301,7 +318,7 @@ export class Meter<Services> {
       return reply
     } catch (error) {
       reply?.onSent?.()
-      // What may have been carried out must not run again at once.
+      // A request that may have taken effect must not run again at once.
       if (!(error instanceof StoreUnavailableError && error.mayBeDone)) await idempotency.release(held)
       throw error
     } finally {
@@ -326,26 +343,26 @@ export class Meter<Services> {
     return reply
   }
 
-  /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
+  /** The number of rows that the caller, the plan and (if they have to be paid for) the balance allow. */
   #affordableRows(task: Task<Services>, mustPay: boolean): number {
     const { input, credential } = task
     const { cost } = task.route.endpoint
     const capped = cappedRows(task)
     if (task.request.method === 'HEAD') return capped
-    // What a POST costs was reserved for it.
+    // The price of a POST has already been reserved.
     const isReserved = task.route.endpoint.method === 'POST'
     const balance = isReserved ? remainingOf(credential) : this.#available(credential)
     const least = cost.least(input)
+    // Checked before the balance, which can be below zero because of reservations.
+    if (least === 0) return capped
     if (least > balance) {
-      // Whether the caller has this page already is known only after it was read; a 304 costs nothing.
-      const mayBeFree = task.request.headers['if-none-match'] !== undefined
-      if (mustPay && !mayBeFree) throw this.#exhausted(credential, least)
+      if (mustPay) throw this.#exhausted(credential, least)
       return capped
     }
     return Math.min(capped, cost.affordableRows(balance, input))
   }
 
-  /** How many rows the balance pays for; null where rows have no price of their own. */
+  /** How many rows the balance pays for; null if rows have no price. */
   #rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
     const { cost } = route.endpoint
     const balance = this.#available(credential)
@@ -354,7 +371,7 @@ export class Meter<Services> {
     return Number.isFinite(rows) ? rows : null
   }
 
-  /** What is left in the tightest budget after all reservations. */
+  /** What is left in the smallest budget after all reservations. */
   #available({ budgets }: Credential): number {
     let least = Number.POSITIVE_INFINITY
     for (const budget of budgets) least = Math.min(least, budget.remaining - this.#reserved.of(budget))
@@ -373,15 +390,20 @@ export class Meter<Services> {
   }
 }
 
+/** Whether the caller already has the page is known only after all of it has been read; a 304 costs nothing. */
+function isConditional<Services>({ request, route }: Task<Services>): boolean {
+  return route.endpoint.method === 'GET' && request.headers['if-none-match'] !== undefined
+}
+
 function chargeOf<Services>(
-  { request, route }: ServedRequest<Services>,
+  { request, route, onCharged }: ServedRequest<Services>,
   credits: number,
   answer: EndpointAnswer,
 ): Charge {
-  return { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
+  return { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer), onSpent: onCharged }
 }
 
-/** The headers of the answer itself; those of the meter are written again when it is repeated. */
+/** The headers of the answer itself; the meter's headers are written anew when the answer is repeated. */
 function storedHeaders(list: HeaderList): [string, string][] {
   const stored: [string, string][] = []
   for (let i = 0; i + 1 < list.length; i += 2) {

@@ -3,33 +3,34 @@ import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts
 import { bufferPool } from '../kit/buffer-pool.ts'
 import { contentHash } from '../kit/content-hash.ts'
 import { type CsvPage, csvPage } from './csv-page.ts'
+import { isLongPage, ndjsonPage } from './ndjson-page.ts'
 import type { EncodedForms, LentBody } from './request.ts'
 
 /** The bytes of an answer. */
 export interface Rendered {
   readonly body: Buffer | string | readonly Buffer[]
   readonly contentType: string
-  /** Strong, of the exact bytes; undefined where the answer is not worth one. */
+  /** A strong tag of the exact bytes; undefined if the answer is not worth one. */
   readonly etag: string | undefined
-  /** Nothing can change the page any more. */
+  /** Nothing on the page can change any more. */
   readonly sealed: boolean
   readonly lent?: LentBody
-  /** Of a page in the page cache, or of a document that many ask for. */
+  /** Present for a page in the page cache, or for a document that many callers request. */
   readonly encoded?: EncodedForms
 }
 
 const MAX_TEXT_BODY = 4_096
 
-/** Pages that are sent once are joined here: one write and one hash cost less than several. */
+/** Pages that are sent once are assembled here, because one write and one hash cost less than several. */
 const pool = bufferPool({ bytes: 65_536, most: 64 })
-/** Free space in front of a pooled body, for the head of the response. */
+/** Free space before a pooled body, for the head of the response. */
 const HEAD_ROOM = 2_048
 const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const sharedForms = new WeakMap<Buffer, EncodedForms>()
 
-/** Only long pages of CSV are promises. */
+/** Returns a promise only for long pages of CSV and NDJSON. */
 export function render(
   answer: EndpointAnswer,
   format: Format,
@@ -52,7 +53,7 @@ export function render(
   }
 }
 
-/** A catalog is the same object until it changes: it is rendered once. */
+/** A catalog stays the same object until it changes, so it is rendered once. */
 function renderObject(value: object): Rendered {
   const known = renderedObjects.get(value)
   if (known !== undefined) return known
@@ -70,29 +71,33 @@ function encodedForms(body: Buffer): EncodedForms {
   return forms
 }
 
-/** A page for the page cache: bytes of its own. A short text leaves with its head in one write. */
+/** Renders a page for the page cache into its own bytes. */
 export function renderStored(
   answer: ListAnswer,
   format: Format,
   returns: Returns,
 ): Rendered | Promise<Rendered> {
-  if (format !== 'csv') return page(joined(renderList(answer, format)), answer, format)
-  return whenMade(csvPage(answer.rows, csvColumns(returns)), ({ body, hash }) =>
-    taggedPage(joined(body), hash, answer, format),
-  )
+  const made = madeInTurns(answer, format, returns)
+  if (made === undefined)
+    return page(joined(renderList(answer, format as Exclude<Format, 'csv'>)), answer, format)
+  return whenMade(made, ({ body, hash }) => taggedPage(joined(body), hash, answer, format))
 }
 
 function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rendered | Promise<Rendered> {
-  if (format === 'csv')
-    return whenMade(csvPage(answer.rows, csvColumns(returns)), ({ body, hash }) =>
-      taggedPage(body, hash, answer, format),
-    )
-  const whole = renderList(answer, format)
+  const made = madeInTurns(answer, format, returns)
+  if (made !== undefined) return whenMade(made, ({ body, hash }) => taggedPage(body, hash, answer, format))
+  const whole = renderList(answer, format as Exclude<Format, 'csv'>)
   if (typeof whole === 'string') return page(whole, answer, format)
   const lent = lentCopy(whole)
   return lent === undefined
     ? page(asBuffers(whole), answer, format)
     : { ...page(lent.body, answer, format), lent }
+}
+
+/** Undefined if the page is rendered synchronously. */
+function madeInTurns({ rows }: ListAnswer, format: Format, returns: Returns) {
+  if (format === 'csv') return csvPage(rows, csvColumns(returns))
+  return format === 'ndjson' && isLongPage(rows) ? ndjsonPage(rows) : undefined
 }
 
 function whenMade(
@@ -148,7 +153,7 @@ function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {
 
 const etagOf = (body: string): string => `"${contentHash(body)}"`
 
-/** Each content encoding of a page has a strong tag of its own; any of them matches. */
+/** Each content encoding of a page has its own strong tag; any of them matches. */
 export function matchesEtag(header: string | undefined, etag: string | undefined): boolean {
   if (header === undefined || etag === undefined) return false
   if (header.trim() === '*') return true

@@ -26,23 +26,25 @@ export interface Task<Services> {
   readonly range: AdmittedRange | undefined
   readonly ignored: readonly string[]
   readonly body: unknown
-  /** Only where a body can be worth several requests. */
+  /** Present only if a body can count for several requests. */
   readonly demand: Demand | undefined
   readonly format: Format
   readonly dryRun: boolean
-  /** Of a view: fewer rows than the plan allows. */
+  /** For a view: fewer rows than the plan allows. */
   readonly maxRows?: number
-  /** Of a view: only what the allowance pays for. */
+  /** For a view: only what the allowance covers. */
   readonly freeOnly?: boolean
+  /** For a request whose price was reserved: ends the reservation. */
+  readonly onCharged?: () => void
 }
 
-/** As much of a request as its price and its reply need. */
+/** The part of a request that its price and its reply depend on. */
 export type ServedRequest<Services> = Pick<
   Task<Services>,
-  'request' | 'route' | 'credential' | 'nowMs' | 'input'
+  'request' | 'route' | 'credential' | 'nowMs' | 'input' | 'onCharged'
 >
 
-/** Runs the endpoint with at most that many rows. */
+/** Runs the endpoint with the given row limit. */
 export function runTask<Services>(
   task: Task<Services>,
   options: { rowLimit: number; dryRun: boolean; heavySlots: number },
@@ -69,7 +71,7 @@ export function runTask<Services>(
   return task.route.endpoint.run(context)
 }
 
-/** With the body: a key that was forgotten may be used for something else. */
+/** Includes the body, because an expired idempotency key may be reused for something else. */
 function onceOf<Services>({ request, credential }: Task<Services>): string | undefined {
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string') return undefined
@@ -78,7 +80,7 @@ function onceOf<Services>({ request, credential }: Task<Services>): string | und
   return keyedRequest({ accountId, environment, route, key }) + hash('sha256', request.body ?? '')
 }
 
-/** What is left in the tightest budget. */
+/** What is left in the smallest budget. */
 export function remainingOf(credential: Credential): number {
   let least = Number.POSITIVE_INFINITY
   for (const budget of credential.budgets) least = Math.min(least, budget.remaining)

@@ -38,3 +38,14 @@ test('after the wait one trial goes through: success closes, failure doubles the
   breaker.success()
   assert.equal(breaker.state(), 'closed')
 })
+
+test('the wait does not become longer if the system clock is set back', () => {
+  const time = manualClock(0)
+  let setMs = 0
+  const breaker = createBreaker(policy, { ...time, now: () => time.now() + setMs, elapsed: () => time.now() })
+  for (let i = 0; i < 3; i++) breaker.failure()
+  setMs = -3_600_000
+  assert.equal(breaker.state(), 'open')
+  time.advance(1_000)
+  assert.equal(breaker.state(), 'half_open')
+})

@@ -1,5 +1,5 @@
 /**
- * A circuit breaker that knows no policy beyond its numbers.
+ * A circuit breaker without any policy beyond its numbers.
  *
  *   closed ──`failures` in a row──▶ open ──`openMs` over──▶ half_open ──success──▶ closed
  *                                    ▲                          │
@@ -7,7 +7,7 @@
  *
  * In half_open one caller at a time may try (`tryEnter`).
  */
-import type { Clock } from './clock.ts'
+import { type Clock, elapsedMs } from './clock.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
@@ -19,11 +19,11 @@ export interface BreakerPolicy {
 
 export interface Breaker {
   state(): BreakerState
-  /** Whether a call may go through now; in half_open this takes the one trial. */
+  /** Whether a call may go through now; in half_open this takes the only trial. */
   tryEnter(): boolean
   success(): void
   failure(): void
-  /** The call ended without an outcome: the trial is free again. */
+  /** The call ended without an outcome, so another caller may take the trial. */
   release(): void
 }
 
@@ -35,7 +35,7 @@ export function createBreaker(policy: BreakerPolicy, clock: Clock): Breaker {
 
   const state = (): BreakerState => {
     if (opensAgainAt === undefined) return 'closed'
-    return clock.now() >= opensAgainAt ? 'half_open' : 'open'
+    return elapsedMs(clock) >= opensAgainAt ? 'half_open' : 'open'
   }
 
   return {
@@ -60,7 +60,7 @@ export function createBreaker(policy: BreakerPolicy, clock: Clock): Breaker {
       if (before === 'open') return
       if (before === 'half_open') openMs = Math.min(policy.maxOpenMs, openMs * 2)
       else if (failuresInRow < policy.failures) return
-      opensAgainAt = clock.now() + openMs
+      opensAgainAt = elapsedMs(clock) + openMs
     },
     release() {
       trialTaken = false

@@ -1,14 +1,16 @@
 /**
- * Binds the port before anything else: a second service on the same port fails here. Until the service is up, clients
- * get a 503 (with TLS: no answer); then the HTTP server takes over the listening socket.
+ * Binds the port before anything else, so that a second service on the same port fails here. Until the service is up,
+ * clients get a 503 (with TLS no answer); then the HTTP server takes over the listening socket.
  */
 import { createServer, type Server, type Socket } from 'node:net'
+import type { Logger } from '../../kit/log.ts'
+import { logAcceptErrors } from './accept-errors.ts'
 
 export interface BoundPort {
   readonly url: string
   /** `server` accepts connections from now on, and closes the port when it closes. */
   handOver(server: Server): Promise<void>
-  /** Where it was not handed over. */
+  /** For a port that was not handed over. */
   close(): Promise<void>
 }
 
@@ -29,8 +31,9 @@ const STARTING = [
 export interface BindOptions {
   readonly host: string
   readonly port: number
-  /** The server that takes over speaks TLS. */
+  /** The server that takes over uses TLS. */
   readonly isSecure?: boolean
+  readonly log: Logger
 }
 
 const IDLE_MS = 5_000
@@ -49,20 +52,14 @@ export async function bindPort(options: BindOptions): Promise<BoundPort> {
     })
   })
   holder.maxConnections = MAX_CONNECTIONS
-  await new Promise<void>((resolve, reject) => {
-    holder.once('error', reject)
-    holder.listen({ host: options.host, port: options.port }, resolve)
+  await listening(holder, options.log, (done) => {
+    holder.listen({ host: options.host, port: options.port }, done)
   })
-  holder.removeAllListeners('error')
   return {
     url: urlOf(holder, options.isSecure === true ? 'https' : 'http'),
     handOver: (server) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(holder, () => {
-          server.removeListener('error', reject)
-          resolve()
-        })
+      listening(server, options.log, (done) => {
+        server.listen(holder, done)
       }),
     close: () =>
       new Promise((resolve) => {
@@ -72,7 +69,19 @@ export async function bindPort(options: BindOptions): Promise<BoundPort> {
   }
 }
 
-/** A reachable URL: the wildcard address is not one. */
+/** Errors before the server listens are thrown to the caller; later ones concern single connections. */
+function listening(server: Server, log: Logger, listen: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    listen(() => {
+      server.removeListener('error', reject)
+      logAcceptErrors(server, log)
+      resolve()
+    })
+  })
+}
+
+/** A URL that can be reached, which the wildcard address is not. */
 function urlOf(server: Server, scheme: string): string {
   const bound = server.address()
   if (typeof bound !== 'object' || bound === null) throw new Error('the port is not bound')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressMatcher, parseCidr } from '../../kit/ip-range.ts'
-import { callerAddress } from './caller-address.ts'
+import { callerAddress, requestAddress } from './caller-address.ts'
 
 const isTrusted = addressMatcher(['10.0.0.0/8', '::1/128'].flatMap((text) => parseCidr(text) ?? []))
 const ask = (remoteAddress: string, forwarded?: string, trusts = isTrusted) =>
@@ -26,4 +26,9 @@ test('behind our proxies it is the nearest address that is not ours: what comes 
 test('where all addresses are our proxies it is the first one', () => {
   assert.equal(ask('10.0.0.1', '10.0.0.3, 10.0.0.2'), '10.0.0.3')
   assert.equal(ask('10.0.0.1', ''), '10.0.0.1')
+})
+
+test('a client that is gone has no address, which is no fault', () => {
+  assert.equal(requestAddress({ ip: undefined }), '')
+  assert.equal(requestAddress({ ip: '::ffff:203.0.113.7' }), '203.0.113.7')
 })

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { plainAddress } from '../../kit/ip-range.ts'
 
-/** The nearest address that is not a trusted proxy; the first one where all of them are. */
+/** The nearest address that is not a trusted proxy, or the first one if all of them are. */
 export function callerAddress(
   headers: IncomingHttpHeaders,
   socket: { readonly remoteAddress?: string | undefined },
@@ -14,4 +14,9 @@ export function callerAddress(
     .map((part) => part.trim())
     .filter((part) => part !== '')
   return plainAddress(chain.findLast((address) => !isTrustedProxy(address)) ?? chain[0] ?? peer)
+}
+
+/** The same as determined by the framework, which has no address for a disconnected client, whatever its type says. */
+export function requestAddress(request: { readonly ip: string | undefined }): string {
+  return plainAddress(request.ip ?? '')
 }

@@ -1,7 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Answers bytes that are not an HTTP request, and closes the connection. */
+/** How long a client has to read its answer and close its side. */
+const CLOSE_WITHIN_MS = 1_000
+
+/**
+ * Answers bytes that are not a complete HTTP request, and closes the connection. Ending our side is not enough: as long
+ * as the client keeps its side open, the request would stay unfinished and its body in memory.
+ */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
@@ -18,6 +24,8 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     'Connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const cut = setTimeout(() => socket.destroy(), CLOSE_WITHIN_MS).unref()
+  socket.once('close', () => clearTimeout(cut))
 }
 
 export function clientErrorBody(message: string, requestId: string): string {

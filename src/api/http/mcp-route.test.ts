@@ -1,8 +1,10 @@
-/** The bounds of MCP: how many requests are served at a time, and for how long. */
+/** The limits of MCP: how many requests are served at a time, and for how long. */
 import assert from 'node:assert/strict'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import Fastify from 'fastify'
 import { silentLog } from '../../../test/fakes/service.ts'
+import { until } from '../../../test/until.ts'
 import { UnreadAnswers } from '../../gate/unread-answers.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
 import { createCors } from './cors.ts'
@@ -10,7 +12,11 @@ import { addMcp } from './mcp-route.ts'
 
 const REPLY = { status: 200, contentType: 'application/json', body: '{}' }
 
-function open(http: McpHttp, bounds: { maxInFlight?: number; requestMs?: number } = {}) {
+function open(
+  http: McpHttp,
+  bounds: { maxInFlight?: number; requestMs?: number } = {},
+  unread = new UnreadAnswers(),
+) {
   const app = Fastify()
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -18,11 +24,11 @@ function open(http: McpHttp, bounds: { maxInFlight?: number; requestMs?: number 
   addMcp(app, {
     http,
     ...bounds,
-    gate: { admit: async () => 'svc_test_key' },
+    gate: { admit: async () => ({ key: 'svc_test_key', accountId: 'acc' }) },
     endpointGate: {
       handle: () => assert.fail('nothing is read here'),
       view: () => assert.fail(),
-      unread: new UnreadAnswers(),
+      unread,
     },
     routes: [],
     cors: createCors([]),
@@ -99,5 +105,38 @@ test('a batch in which two messages have the same id is refused whole', async ()
   assert.equal(served, 0)
   const notice = { jsonrpc: '2.0', method: 'notifications/initialized' }
   assert.equal((await post([ping(1), ping('1'), notice, notice])).statusCode, 200)
+  await app.close()
+})
+
+test('answers that nobody reads count for their account, which gets no more until they are read or cut off', async () => {
+  const unread = new UnreadAnswers()
+  const body = 'x'.repeat(64 * 1024 * 1024)
+  let isLong = true
+  const { app, post } = open(
+    { serve: async () => (isLong ? { ...REPLY, body } : REPLY), close: async () => {} },
+    {},
+    unread,
+  )
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const sockets = Array.from({ length: 3 }, () => {
+    const socket = connect(port, '127.0.0.1').pause()
+    const head = 'POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2'
+    socket.write(`${head}\r\n\r\n{}`)
+    return socket
+  })
+  await until('three of them are unread', () => {
+    try {
+      unread.check('acc')
+      return false
+    } catch {
+      return true
+    }
+  })
+  isLong = false
+  const refused = await post()
+  assert.deepEqual([refused.statusCode, refused.json().reason], [429, 'unread_answers'])
+  for (const socket of sockets) socket.destroy()
+  await until('it goes on', async () => (await post()).statusCode === 200)
   await app.close()
 })

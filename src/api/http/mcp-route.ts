@@ -6,12 +6,12 @@ import { errorReply, toApiError } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { McpGate } from '../../gate/mcp-gate.ts'
 import type { GateReply } from '../../gate/request.ts'
-import { plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import { gateCall } from '../mcp/call-gate.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
+import { requestAddress } from './caller-address.ts'
 import type { Cors } from './cors.ts'
-import { sendReply } from './send.ts'
+import { sendCounted } from './send-counted.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
 
@@ -20,7 +20,7 @@ export const MCP_PATH = '/mcp'
 export interface McpOptions {
   readonly gate: McpGate
   readonly http: McpHttp
-  /** How many requests are served at a time, and how long one may take; others for tests. */
+  /** How many requests are served at a time, and how long one may take. Tests set other values. */
   readonly maxInFlight?: number
   readonly requestMs?: number
 }
@@ -30,7 +30,7 @@ const MAX_IN_FLIGHT = 200
 const MAX_SHOWN_ID = 60
 const REQUEST_MS = 30_000
 const BUSY_RETRY_SECONDS = 1
-/** What the SDK reads; the key and the rest are not its business. */
+/** The headers that the SDK reads. It does not need the key or any other header. */
 const PASSED_HEADERS = /^(accept|content-type|mcp-[a-z-]+)$/
 
 interface McpContext<Services> extends McpOptions {
@@ -45,15 +45,17 @@ interface McpContext<Services> extends McpOptions {
 /** `POST /mcp`: only requests with a valid key reach the protocol. */
 export function addMcp<Services>(app: FastifyInstance, context: McpContext<Services>): void {
   const { http, maxInFlight = MAX_IN_FLIGHT, requestMs = REQUEST_MS } = context
+  const { unread } = context.endpointGate
   let inFlight = 0
 
   async function answer(request: FastifyRequest, id: string): Promise<GateReply> {
     const { search } = splitTarget(request.raw.url)
-    const address = plainAddress(request.ip)
+    const address = requestAddress(request)
     const { headers } = request
     const body = parseMessages(request.body as Buffer | undefined)
     const messages = Array.isArray(body) ? body.length : 1
-    const key = await context.gate.admit({ headers, search, address }, messages)
+    const { key, accountId } = await context.gate.admit({ headers, search, address }, messages)
+    unread.check(accountId)
     if (inFlight >= maxInFlight) throw busy(maxInFlight)
     inFlight++
     const endsAt = performance.now() + requestMs
@@ -66,7 +68,7 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
       .finally(() => inFlight--)
     const { status, contentType, body: text } = await within(served, requestMs)
     const type = contentType === null ? [] : ['Content-Type', contentType]
-    return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text }
+    return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text, readBy: accountId }
   }
 
   app.route({
@@ -82,7 +84,8 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
         return errorReply(known, id, request.headers.accept)
       })
       reply.hijack()
-      await sendReply(request, reply.raw, found, { requestId: id, cors: context.cors, vary: VARY.key })
+      const { cors } = context
+      await sendCounted(request, reply.raw, found, { requestId: id, cors, vary: VARY.key, unread })
       context.observe(found.status, (performance.now() - startedMs) / 1000)
     },
   })
@@ -102,7 +105,7 @@ function parseMessages(body: Buffer | undefined): unknown {
   return value
 }
 
-/** Answers are told apart by their ids, so one of two with the same would be lost. */
+/** Answers are matched by id, so one of two answers with the same id would be lost. */
 function refuseRepeatedIds(messages: readonly unknown[]): void {
   const seen = new Set<unknown>()
   for (const message of messages) {
@@ -137,7 +140,7 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(error), ms)
   })
-  // The thread ends it at the same moment.
+  // The thread aborts the work at the same moment, and its error must not replace the timeout.
   const inTime = work.catch((reason: unknown) => {
     throw performance.now() >= endsAt ? error : reason
   })

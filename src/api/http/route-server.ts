@@ -6,13 +6,9 @@ import type { Logger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
 import type { Cors } from './cors.ts'
 import type { ResponseWriter } from './response-writer.ts'
-import { lengthOf, sendReply } from './send.ts'
+import { sendCounted } from './send-counted.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
-import { whenRead } from './when-read.ts'
-
-/** What a socket holds below this is not counted: it announces nothing when that was sent. */
-const MIN_HELD_BYTES = 65_536
 
 /** A request to a route, from either HTTP path. */
 export interface RoutedRequest {
@@ -59,30 +55,16 @@ export function routeServer<Services>(
       answer.onSent?.()
       observe(answer.status, (performance.now() - startedMs) / 1000)
     }
-    const holdRest = ({ readBy }: GateReply) => {
-      const bytes = response.writableLength
-      if (readBy === undefined || bytes <= MIN_HELD_BYTES || response.destroyed) return
-      whenRead(response, bytes, performance.now(), gate.unread.hold(readBy, bytes))
-    }
     const send = (answer: GateReply): void | Promise<void> => {
-      const { readBy, body } = answer
-      const hold = readBy === undefined ? undefined : () => gate.unread.hold(readBy, lengthOf(body))
-      const sent = sendReply(request, response, answer, { requestId: id, cors, vary, hold })
-      if (sent === undefined) {
-        holdRest(answer)
-        finish(answer)
-        return
-      }
-      return sent.finally(() => {
-        holdRest(answer)
-        finish(answer)
-      })
+      const sent = sendCounted(request, response, answer, { requestId: id, cors, vary, unread: gate.unread })
+      if (sent === undefined) finish(answer)
+      else return sent.finally(() => finish(answer))
     }
     const broken = (error: unknown) => {
       log.error({ err: error, request: id }, 'an answer could not be sent')
       response.destroy()
     }
-    // Most answers are made synchronously; a promise would cost more than the gate itself.
+    // Most answers are produced synchronously, and a promise would cost more than the gate itself.
     try {
       const answer = gate.handle(asked, route)
       if (answer instanceof Promise) answer.then(send).catch(broken)

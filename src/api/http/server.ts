@@ -13,16 +13,18 @@ import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
 import { systemClock } from '../../kit/clock.ts'
-import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
+import { addressMatcher, parseCidr } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
+import { logAcceptErrors } from './accept-errors.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
+import { createBodyMemory } from './body-memory.ts'
 import { boundConnections } from './bound-connections.ts'
 import { boundDropped } from './bound-dropped.ts'
 import { boundPipelines } from './bound-pipelines.ts'
-import { callerAddress } from './caller-address.ts'
+import { callerAddress, requestAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
 import { answerClientError, clientErrorBody } from './client-error.ts'
 import { collectBody } from './collect-body.ts'
@@ -46,9 +48,9 @@ import { acceptStreams, type StreamOptions, WEBSOCKET_PATH, WEBSOCKET_VERSION } 
 export interface HttpOptions<Services> {
   readonly host: string
   readonly port: number
-  /** The port, where it is bound already. */
+  /** The port, if it is already bound. */
   readonly bound?: BoundPort
-  /** Answers over TLS with it. */
+  /** Enables TLS. */
   readonly certificate?: Certificate
   readonly bodyLimitBytes: number
   readonly trustedProxies: readonly string[]
@@ -62,8 +64,10 @@ export interface HttpOptions<Services> {
   readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
-  /** How long an idle connection, or one that is not read, stays open. */
+  /** How long a connection stays open while it is idle or not read. */
   readonly keepAliveMs?: number
+  /** How long a request may take to arrive; tests set another value. */
+  readonly requestTimeoutMs?: number
   readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
   readonly mcp?: McpOptions
 }
@@ -71,29 +75,30 @@ export interface HttpOptions<Services> {
 export interface HttpServer {
   readonly url: string
   readonly metricsUrl: string | null
-  /** Answers requests in flight; connections that are still open after that time are closed. */
+  /** Answers requests in flight; connections that are still open after the grace period are closed. */
   close(graceMs: number): Promise<void>
 }
 
 const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
-/** Each of them asks once in some seconds. */
+/** How often Node looks for requests that have timed out; its default is every 30 s. */
+const REQUEST_CHECK_MS = 1_000
+/** A collector asks once every few seconds. */
 const MAX_METRICS_CONNECTIONS = 64
-/** `allowHalfOpen` as for plain connections (`half-closed.ts`). */
+/** `allowHalfOpen` is set as for plain connections (`half-closed.ts`). */
 const TLS = {
   minVersion: 'TLSv1.2',
   handshakeTimeout: 10_000,
   allowHalfOpen: true,
-  // A client could ask for one handshake after another on one connection, and each costs us more than the client.
+  // Otherwise a client could request handshake after handshake on one connection, each of which costs us more than the
+  // client.
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 const NO_QUERY = {}
 const REFUSAL_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
 const NO_PARAMS = {}
 const isThisMachine = addressMatcher(['127.0.0.0/8', '::1'].flatMap((text) => parseCidr(text) ?? []))
-/** We refuse requests without a Host ourselves, in our own form (`one-host.ts`). */
-const ANY_HOSTS = { requireHostHeader: false }
 
 /** Turns HTTP requests into gate requests and replies into responses. Only this folder knows the framework. */
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
@@ -170,7 +175,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
             target: request.raw.url ?? '/',
             pathParams: request.params as Record<string, string>,
             headers: request.headers,
-            address: plainAddress(request.ip),
+            address: requestAddress(request),
             body: request.body as Buffer | undefined,
             socket: request.raw.socket,
           },
@@ -206,7 +211,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       },
     })
   }
-  if (options.dashboard !== undefined) addDashboard(app, options.dashboard, nextId)
+  if (options.dashboard !== undefined) addDashboard(app, options.dashboard, { nextId, unread: gate.unread })
   if (options.mcp !== undefined) {
     const observeMcp = observe(`POST ${MCP_PATH}`)
     addMcp(app, { ...options.mcp, endpointGate: gate, routes, cors, nextId, log, observe: observeMcp })
@@ -230,11 +235,11 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     await fail(request, reply, request.is404 ? noRoute(request) : frameworkError(error, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
-  // Node's parser drops the bytes after a request with an Upgrade header, so that connection is closed.
+  // Node's parser drops the bytes after a request with an Upgrade header, so its connection is closed.
   app.server.prependListener('request', (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
-  // An expectation that nobody knows may be ignored; Node itself would answer without any bound and without our form.
+  // An unknown expectation may be ignored. Node itself would answer it without limits and not in our format.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
@@ -264,7 +269,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   }
 }
 
-/** A keep-alive connection becomes idle after its last answer, so idle ones are closed repeatedly. */
+/** A keep-alive connection becomes idle only after its last answer, so idle connections are closed repeatedly. */
 async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: number): Promise<void> {
   fastHttp.close()
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
@@ -282,7 +287,7 @@ async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: nu
 
 type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateReply>
 
-/** Pages beside the declared endpoints: the guide, the public pages and the metrics. */
+/** Pages other than the declared endpoints: the guide, the public pages and the metrics. */
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
   const pages = new Map<string, Page>(options.pages.map((page) => [page.path, () => publicReply(page)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
@@ -306,6 +311,15 @@ function createApp<Services>(
   },
   isTrustedProxy: (address: string) => boolean,
 ): FastifyInstance {
+  const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
+  const nodeOptions = {
+    // We refuse requests without a Host ourselves, in our own format (`one-host.ts`).
+    requireHostHeader: false,
+    requestTimeout,
+    // Node applies the longer of the two to the whole request, and the default of this one is a minute.
+    headersTimeout: requestTimeout,
+    connectionsCheckingInterval: REQUEST_CHECK_MS,
+  }
   const app = Fastify({
     logger: false,
     bodyLimit: Math.min(MAX_REQUEST_BODY_BYTES, options.bodyLimitBytes),
@@ -313,33 +327,39 @@ function createApp<Services>(
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout,
     return503OnClosing: false,
     // The gate parses the query itself, with errors for the caller.
     routerOptions: { maxParamLength: 512, querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
     clientErrorHandler: faults.onClientError,
     ...(options.certificate === undefined
-      ? { http: ANY_HOSTS }
-      : { https: { ...TLS, ...ANY_HOSTS, ...options.certificate.pair } }),
+      ? { http: nodeOptions }
+      : { https: { ...TLS, ...nodeOptions, ...options.certificate.pair } }),
   })
   if (options.certificate !== undefined) serveWith(options.certificate, app.server as unknown as SecureServer)
   app.removeAllContentTypeParsers()
-  // The usual type is named, so that it is found without parsing it for each request.
-  app.addContentTypeParser(['application/json', '*'], (request: FastifyRequest, payload: Readable) =>
-    collectBody(payload, request.routeOptions.bodyLimit, Number(request.headers['content-length'] ?? 0)),
-  )
+  const memory = createBodyMemory({
+    bodyLimitBytes: options.bodyLimitBytes,
+    isProxy: (address) => isTrustedProxy(address) || isThisMachine(address),
+  })
+  // The usual type is listed explicitly, so that it is found without parsing it for each request.
+  app.addContentTypeParser(['application/json', '*'], (request: FastifyRequest, payload: Readable) => {
+    const { bodyLimit } = request.routeOptions
+    const declared = Number(request.headers['content-length'] ?? 0)
+    return collectBody(payload, bodyLimit, declared, memory.roomFor(requestAddress(request)))
+  })
   return app
 }
 
 function serveWith(certificate: Certificate, server: SecureServer): void {
   certificate.onChange((pair) => server.setSecureContext({ ...TLS, ...pair }))
-  // There is nobody to answer: the handshake failed, or it was no handshake.
+  // Nobody can be answered, because the handshake failed or was not a handshake.
   server.removeAllListeners('tlsClientError')
   server.on('tlsClientError', (_error, socket) => socket.destroy())
 }
 
-/** Most bodies are short; where the plan decides, the operator's limit applies. */
+/** Most bodies are short; if the plan decides, the operator's limit applies. */
 function limitOf<Services>({ endpoint }: PublishedRoute<Services>, bodyLimitBytes: number): number {
   return endpoint.body?.maxBytes === undefined
     ? Math.min(MAX_REQUEST_BODY_BYTES, bodyLimitBytes)
@@ -364,7 +384,7 @@ function frameworkError(error: unknown, log: Logger): ApiError {
 async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   const { metricsPort, metrics } = options
   if (metricsPort === null) return undefined
-  // Collecting them asks every part: however many ask at once, it is done once.
+  // Collecting asks every part of the service, so concurrent requests share one collection.
   let collecting: Promise<string> | undefined
   const collect = () => {
     collecting ??= metrics.registry.metrics().finally(() => {
@@ -388,9 +408,14 @@ async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   server.maxConnections = MAX_METRICS_CONNECTIONS
   ignoreConnectionErrors(server)
   await new Promise<void>((resolve, reject) => {
-    // A port that is taken is reported by the name of its setting.
-    server.once('error', (error) => reject(Object.assign(error, { setting: 'TAPELINE_METRICS_PORT' })))
-    server.listen(metricsPort, '127.0.0.1', resolve)
+    // An error about a port that is in use names the setting.
+    const fail = (error: Error) => reject(Object.assign(error, { setting: 'TAPELINE_METRICS_PORT' }))
+    server.once('error', fail)
+    server.listen(metricsPort, '127.0.0.1', () => {
+      server.off('error', fail)
+      logAcceptErrors(server, options.log)
+      resolve()
+    })
   })
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : metricsPort

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
 import { ActiveCounts } from '../../kit/active-counts.ts'
@@ -17,8 +18,8 @@ import { hostFault } from './one-host.ts'
 import { splitTarget } from './target.ts'
 
 /**
- * `/v1/ws`: accepts the upgrade, then checks the key. A refusal is a close code after the handshake, because browsers do
- * not show the answer of a refused handshake to the page.
+ * `/v1/ws`: accepts the upgrade, then checks the key. A refusal is a close code after the handshake, because browsers
+ * do not show a page the answer of a refused handshake.
  */
 export const WEBSOCKET_PATH = '/v1/ws'
 /** The same for a browser that is signed in to the dashboard, with its cookie instead of a key. */
@@ -29,24 +30,24 @@ export interface StreamOptions {
   readonly sessionGate?: StreamGate
   readonly log: Logger
   readonly hubs: Partial<Record<Environment, StreamHub>>
-  /** Connections of one address whose key is not checked yet, or was refused. */
+  /** Limit per address for connections whose key has not been checked yet, or was refused. */
   readonly maxPendingPerAddress: number
   readonly checkWithinMs?: number
-  /** Whether X-Forwarded-For of this peer is trusted. */
+  /** Whether the X-Forwarded-For header of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean
 }
 
-/** A key is checked within milliseconds; after many failures it takes some seconds. */
+/** A key is checked within milliseconds; after many failures this takes some seconds. */
 const CHECK_WITHIN_MS = 10_000
-/** What a client may send before its key is checked; pings count as messages. */
+/** What a client may send before its key has been checked; pings count as messages. */
 const MAX_EARLY_MESSAGES = 16
 const MAX_EARLY_BYTES = MAX_MESSAGE_BYTES
-/** Options of `ws` that its types lack. A close frame that is not answered in time ends the connection. */
+/** Options of `ws` that its types lack. The connection ends if a close frame is not answered in time. */
 const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
 const GOODBYE_MS = 500
 const MAX_DROPPED_BYTES = 256 * 1024
 const MAX_REASON_BYTES = 120
-/** The only one that there is; `ws` would also take 8, a draft of it. */
+/** The only version there is; `ws` would also accept 8, one of its drafts. */
 export const WEBSOCKET_VERSION = '13'
 const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
@@ -57,11 +58,14 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     perMessageDeflate: false,
     autoPong: false,
     maxPayload: MAX_MESSAGE_BYTES,
-    // One read of a socket can contain ten thousand frames: each is handled in a turn of its own.
+    // One read of a socket can contain ten thousand frames, so each is handled in its own turn.
     allowSynchronousEvents: false,
     ...MORE_LIMITS,
   })
-  /** Connections whose key is not checked yet or was refused, by address: clients without a key can hold only a few. */
+  /**
+   * Connections per address whose key has not been checked yet or was refused, so that clients without a key can hold
+   * only a few.
+   */
   const pending = new ActiveCounts<string>()
 
   function gateOf(request: IncomingMessage): StreamGate | undefined {
@@ -71,7 +75,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Node has removed its own listener.
+    // Node has removed its own error listener.
     ignoreSocketErrors(socket)
     const gate = gateOf(request)
     const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
@@ -100,12 +104,12 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 }
 
-/** A property of Node's server that its types know only as an option. */
+/** A property of Node's server that its types only have as an option. */
 interface UpgradeChoice {
   shouldUpgradeCallback: (request: IncomingMessage) => boolean
 }
 
-/** Other upgrades are ignored: the request is answered as plain HTTP. */
+/** Other upgrades are ignored, and the request is answered as plain HTTP. */
 function asksForWebSocket(request: IncomingMessage): boolean {
   const { method, headers } = request
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
@@ -116,7 +120,7 @@ function asksForWebSocket(request: IncomingMessage): boolean {
 /**
  * A new connection:
  *
- *   pending (its key is looked up; it is sent nothing) ──▶ open (the hub has it) ──▶ closed
+ *   pending (its key is looked up; nothing is sent to it) ──▶ open (the hub has it) ──▶ closed
  *      └── refused, flooding, or not decided in time ──▶ closing ──▶ closed
  */
 function accept(
@@ -126,13 +130,13 @@ function accept(
     readonly request: IncomingMessage
     readonly address: string
     readonly gate: StreamGate
-    /** No longer pending. */
+    /** To be called when the connection is no longer pending. */
     readonly settle: () => void
     readonly options: StreamOptions
   },
 ): void {
   const { request, address, gate, settle, options } = entry
-  // An invalid frame; `ws` sends the close frame.
+  // Emitted for an invalid frame; `ws` sends the close frame.
   socket.on('error', () => {
     cutSoon(socket)
     stopReadingSoon(raw)
@@ -203,6 +207,8 @@ interface EarlyFrame {
 }
 
 function refusalOf(error: unknown, log: Logger): StreamRefusal {
+  if (error instanceof StoreUnavailableError)
+    return { code: CLOSE_CODES.tryLater, reason: 'the key could not be checked; connect again later' }
   if (!(error instanceof ApiError)) {
     log.error({ err: error }, 'a stream could not be opened')
     return { code: 1011, reason: 'internal error' }
@@ -215,7 +221,7 @@ function refusalOf(error: unknown, log: Logger): StreamRefusal {
 function refuse(socket: WebSocket, { code, reason }: StreamRefusal): void {
   if (socket.readyState !== socket.OPEN) return
   socket.close(code, shortReason(reason))
-  // A slow reader still has to read what was sent before; nobody else has a reason to stay.
+  // A slow reader still has to read what was sent before; all others are disconnected soon.
   if (code === CLOSE_CODES.tooSlow) return
   cutSoon(socket)
 }
@@ -225,7 +231,10 @@ function cutSoon(socket: WebSocket): void {
   socket.once('close', () => clearTimeout(cut))
 }
 
-/** After an invalid frame `ws` reads and drops whatever comes: a client that floods would leave many megabytes behind. */
+/**
+ * After an invalid frame `ws` reads and drops everything that follows, so a flooding client would leave many megabytes
+ * behind.
+ */
 function stopReadingSoon(raw: Duplex): void {
   let bytes = 0
   raw.on('data', (chunk: Buffer) => {
@@ -255,7 +264,7 @@ function connectionOf(socket: WebSocket, raw: Duplex): StreamConnection {
   }
 }
 
-/** A close frame has room for 123 bytes of reason. */
+/** The reason in a close frame has room for 123 bytes. */
 function shortReason(text: string): string {
   let short = text
   while (Buffer.byteLength(short) > MAX_REASON_BYTES) short = short.slice(0, -1)

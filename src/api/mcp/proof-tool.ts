@@ -9,7 +9,7 @@ import { type McpTool, type ToolArguments, type ToolContext, ToolFailure } from 
 
 /** Recorded independently of the venues that settle on prices. */
 const WITNESS = { source: 'oracle', interval: '5m' }
-const BAR_MS = 300_000
+const CANDLE_MS = 300_000
 
 interface ProofEndpoints {
   readonly market: ToolEndpoint
@@ -18,8 +18,9 @@ interface ProofEndpoints {
 }
 
 /**
- * What the result of a prediction market rests on, side by side: the venue's word, the reference prices of its record,
- * the oracle at both ends of its window, its own last book. What was not recorded is null, never guessed.
+ * The evidence for the result of a prediction market, side by side: the venue's result, the reference prices in its
+ * record, the oracle at both ends of its window, and its own last order book. What was not recorded is null, never
+ * guessed.
  */
 export function proofTool({ market, candles, snapshotAt }: ProofEndpoints): McpTool {
   const { identifier = {}, source = {} } = argumentsOf(new Map([['market', market]]))
@@ -54,12 +55,12 @@ export function proofTool({ market, candles, snapshotAt }: ProofEndpoints): McpT
           { price: spending.price },
         )
       const asset = { symbol: String(record.symbol) }
-      const bar = (fromMs: number) =>
-        part(candles, { ...asset, ...WITNESS, start: iso(fromMs), end: iso(fromMs + BAR_MS) }, reader)
+      const candleAt = (fromMs: number) =>
+        part(candles, { ...asset, ...WITNESS, start: iso(fromMs), end: iso(fromMs + CANDLE_MS) }, reader)
       const hasEnded = record.status === 'closed' || record.status === 'resolved'
-      // The price of an instant is in the bar that begins, or ends, with it.
-      const first = await bar(startMs)
-      const last = hasEnded ? await bar(endMs - BAR_MS) : NOT_YET
+      // The price at an instant is in the candle that begins, or ends, with it.
+      const first = await candleAt(startMs)
+      const last = hasEnded ? await candleAt(endMs - CANDLE_MS) : NOT_YET
       const asked = { ...asset, source: String(record.source), market_id: String(record.market_id) }
       const when = hasEnded ? { time: iso(endMs) } : { interval: String(record.market_type) }
       const book = await part(snapshotAt, { ...asked, ...when }, reader)
@@ -93,7 +94,7 @@ interface Part {
 
 const NOT_YET: Part = { coverage: null, failed: 'The market has not ended.' }
 
-/** One piece of evidence. One that cannot be read is reported beside the others, which are paid for. */
+/** One piece of evidence. If it cannot be read, this is reported beside the others, which have been paid for. */
 async function part(
   endpoint: ToolEndpoint,
   input: ToolArguments,
@@ -118,7 +119,7 @@ function failures(parts: Readonly<Record<string, Part>>): JsonObject {
   return failed.length === 0 ? {} : { failed: Object.fromEntries(failed) }
 }
 
-/** Which side of a strike wins is in the venue's question, so only the fact is stated there. */
+/** Which side of a strike wins is part of the venue's question, so for a strike only the comparison is reported. */
 function judged(record: JsonObject, start: unknown, end: unknown): JsonObject {
   const { strike, winner } = record
   if (typeof strike === 'number')

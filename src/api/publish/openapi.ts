@@ -12,7 +12,7 @@ import { shareParts } from './share-parts.ts'
 
 type Json = Record<string, unknown>
 
-/** Version of the contract. Additive changes raise the last number. */
+/** The version of the contract. Additive changes raise the last number. */
 const CONTRACT_VERSION = '1.6.0'
 
 /** Written by `npm run examples`: the values of its requests, and the answers by operation. */
@@ -26,14 +26,14 @@ const TAGS: Record<string, string> = {
   service: 'Open endpoints: health and documents.',
 }
 
-/** What the repository has: the document with the values of the recorded requests. */
+/** The document in the repository, with the values of the recorded requests. */
 export function committedOpenapi<Services>(endpoints: readonly AnyEndpoint<Services>[]): object {
   return fillExamples(shareParts(openapiDocument(endpoints, {})), endpoints, RECORDED.samples)
 }
 
 /**
  * The OpenAPI 3.1 document with everything written out, derived from the declarations. Its examples are answers of a
- * running sandbox (`npm run examples` records them); `samples` are the values that its requests are tried with.
+ * running sandbox (recorded by `npm run examples`); `samples` are example values for its requests.
  */
 export function openapiDocument<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
@@ -54,7 +54,7 @@ export function openapiDocument<Services>(
       version: CONTRACT_VERSION,
       summary: 'Market history and chain node access behind one key.',
       description:
-        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Plans are called free, developer and business; fields about tiers (`tier`, `min_tier`, `required_tier`, `x-min-tier`) use the market names free, pro and business: developer and pro are the same plan. Errors carry a stable `error` code, a sentence and the request id; with `Accept: application/problem+json` they are a `Problem` (RFC 9457). The headers of answers are described under `components`: `x-on` says whether all answers have them, those to a key, lists, answers to POST, or those of a status.',
+        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Plans are called free, developer and business; fields about tiers (`tier`, `min_tier`, `required_tier`, `x-min-tier`) use the market names free, pro and business: developer and pro are the same plan. Errors carry a stable `error` code, a sentence and the request id; with `Accept: application/problem+json` they are a `Problem` (RFC 9457). A request that does not arrive within 30 seconds is answered with 408. The headers of answers are described under `components`: `x-on` says whether all answers have them, those to a key, lists, answers to POST, or those of a status.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'This service' }],
@@ -104,7 +104,7 @@ function namedSchemas<Services>(endpoints: readonly AnyEndpoint<Services>[]): Js
   return schemas
 }
 
-/** A schema as plain JSON, without TypeBox's own members. Values that the schema does not check are listed as well. */
+/** A schema as plain JSON, without TypeBox's own members. Values that the schema does not check are listed too. */
 function plain(schema: object): unknown {
   return JSON.parse(JSON.stringify(schema), (_name, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('x-enum' in value)) return value
@@ -113,7 +113,7 @@ function plain(schema: object): unknown {
   })
 }
 
-/** Answers of refused requests by what they say: hundreds of them are one of a few dozen. */
+/** Answers to refused requests by their content, because hundreds of them are duplicates of a few dozen. */
 type Refusals = Map<string, Json>
 
 function operation<Services>(
@@ -130,7 +130,7 @@ function operation<Services>(
     tags: [doc.tag],
     summary: route.summary,
     description: [
-      // Another path to an endpoint is described where the endpoint is.
+      // Another path to an endpoint refers to the description of the endpoint.
       path === endpoint.path ? doc.description : undefined,
       keyed ? `Credits: ${price}. Open from the ${tierInWords(access.tier)} on.` : undefined,
       path === endpoint.path
@@ -159,7 +159,7 @@ function operation<Services>(
   }
 }
 
-/** Where there is an example. */
+/** Omits the member if there is no example. */
 function shown(example: unknown): Json {
   return example === undefined ? {} : { example }
 }
@@ -236,7 +236,7 @@ const FORMAT = gateParameter(
   },
 )
 
-/** A status of both an answer and an error is documented as either. */
+/** If both an answer and an error have the same status, it is documented as either. */
 function responses<Services>(route: PublishedRoute<Services>, refusals: Refusals): Json {
   const all: Json = success(route)
   for (const [status, failure] of Object.entries(failures(route.endpoint, refusals))) {
@@ -268,7 +268,7 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
   const kinds = ['all', ...(access.auth === 'key' ? ['key', returns.kind] : [])]
   if (endpoint.method === 'POST') kinds.push('post')
   const headers = headersOn(kinds)
-  // Catalogs have a tag as well.
+  // Catalogs also have an ETag.
   if (returns.kind === 'object' && returns.tagged) headers.ETag = headerRef('ETag')
   const ref = { $ref: `#/components/schemas/${returns.name}` }
   // `dry_run` turns any answer to a key into a preview.
@@ -297,7 +297,7 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
             ),
             ...example,
           },
-          // `format` says what they are.
+          // The parameter `format` describes these types.
           'application/x-ndjson': {},
           'text/csv': {},
         }
@@ -312,7 +312,7 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
   return answers
 }
 
-/** Errors that an endpoint can answer with: its own, those of its parameters and those of the gate. */
+/** The errors that an endpoint can return: its own, those of its parameters and those of the gate. */
 function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
   const { access, body, cost, method } = endpoint
   const keyed: ErrorKind[] = [
@@ -337,7 +337,7 @@ function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` })
 
-/** The headers of the answers that openapi-parts.ts distinguishes. */
+/** The headers for the kinds of answers that openapi-parts.ts distinguishes. */
 function headersOn(kinds: readonly string[]): Json {
   const names = Object.keys(responseHeaders).filter((name) =>
     kinds.includes(responseHeaders[name]?.['x-on'] ?? ''),

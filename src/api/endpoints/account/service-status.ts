@@ -19,14 +19,14 @@ const Source = Type.Object({
   last_event_at: nullableTimeField('Time of the newest recorded event.'),
   lag_seconds: nullableNumberField('Seconds since then.'),
   rows_inserted: integerField('Rows written since the process started.'),
-  gaps_24h: integerField('Holes recorded in the last 24 hours.'),
+  gaps_24h: integerField('Gaps recorded in the last 24 hours.'),
   backfill: nullableFractionField(
     'Share of the first fill with history that is done; null where there is none.',
   ),
   audit: Type.Object(
     {
       checked: integerField('Ranges of stored data that were examined since the process started.'),
-      differences: integerField('What was found to be wrong in them, and became a correction or a hole.'),
+      differences: integerField('What was found to be wrong in them, and became a correction or a gap.'),
     },
     {
       description:
@@ -62,7 +62,7 @@ const Index = Type.Object({
   ),
   restarts: integerField('How often it had to be started again.'),
   coverage_from: nullableTimeField('From when on every transaction is indexed; null before the first start.'),
-  gaps_24h: integerField('Holes recorded in the last 24 hours, counted up to 1,000.'),
+  gaps_24h: integerField('Gaps recorded in the last 24 hours, counted up to 1,000.'),
   gaps: Type.Array(
     Type.Object({
       recorded_at: timeField('When it was noticed.'),
@@ -72,7 +72,7 @@ const Index = Type.Object({
         'pruned: the nodes no longer had that part of the chain. blocks_pruned: blocks in between were not told, the chain is whole. unreadable: transactions of that block are in a form that is not known.',
       ),
     }),
-    { description: 'The newest ten holes, oldest first.' },
+    { description: 'The newest ten gaps, oldest first.' },
   ),
 })
 
@@ -126,8 +126,8 @@ export type ServiceStatus = Static<typeof Status>
 export const STARTING_MS = 30_000
 
 /**
- * ok when all works, degraded when something does not, down when nothing does.
- * @param isStarting sources without a first record are not yet a fault
+ * ok if everything works, degraded if something does not, down if nothing does.
+ * @param isStarting sources without a first record do not count as failing yet
  */
 export function serviceStatus(
   parts: Omit<ServiceStatus, 'status'>,

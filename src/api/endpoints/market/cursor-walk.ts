@@ -2,19 +2,20 @@ import type { CursorCodec, CursorPlace } from '../../../core/cursor.ts'
 import { ApiError } from '../../../core/errors.ts'
 import type { Source } from '../../../core/source.ts'
 import type { Position } from '../../../store/series.ts'
+import { WRITE_DELAY_MS } from './coverage-meta.ts'
 
 /**
- * Paging. The cursor holds order and range beside the position, so that the next page needs only the cursor and the
- * filters; another range or order is an error.
+ * Paging. The cursor contains the order and the range as well as the position, so that the next page needs only the
+ * cursor and the filters; another range or order is an error.
  */
 export interface CursorWalk {
   readonly order: 'asc' | 'desc'
   readonly startMs: number | undefined
   readonly endMs: number | undefined
   readonly position: Position | undefined
-  /** The end of what the walk reads, exclusive, where that is not its range: see `downFromNow`. */
+  /** The exclusive end of what the walk reads, if that is not its range; see `sampled-walk.ts` and `downFromNow`. */
   readonly readToMs: number | undefined
-  /** Where the plan's window moved the start to: no later page reads before it. */
+  /** The start of the walk after the plan's window moved it; no later page reads before it. */
   readonly movedStartMs: number | undefined
 }
 
@@ -64,19 +65,19 @@ export function writeCursor(codec: CursorCodec, binding: string, walk: CursorWal
 }
 
 /**
- * A walk over samples that goes down from now begins in a step that is still open. What is recorded there meanwhile
- * would be the last of its market, before the cursor, in place of a row behind it: no page of the walk reads later rows
- * than the first one found.
+ * Bounds a walk over samples that goes down from now and has no bound yet, so that later pages leave out rows newer
+ * than its first row.
  */
 export function downFromNow(walk: CursorWalk, nowMs: number, firstTs: number | undefined): CursorWalk {
   const isFirst = walk.position === undefined && firstTs !== undefined
-  const isOpen = walk.endMs === undefined || walk.endMs >= nowMs
-  return isFirst && isOpen && walk.order === 'desc' ? { ...walk, readToMs: firstTs + 1 } : walk
+  const isOpen = walk.endMs === undefined || walk.endMs >= nowMs - WRITE_DELAY_MS
+  const isFree = isFirst && isOpen && walk.readToMs === undefined
+  return isFree && walk.order === 'desc' ? { ...walk, readToMs: firstTs + 1 } : walk
 }
 
 const NOT_BOUND = ['after', 'order', 'start', 'end', 'limit']
 
-/** Everything that identifies the query but range, order and page size. */
+/** Everything that identifies the query, except range, order and page size. */
 export function walkBinding(path: string, input: Readonly<Record<string, unknown>>): string {
   const given = Object.keys(input)
     .filter((name) => input[name] !== undefined && !NOT_BOUND.includes(name))

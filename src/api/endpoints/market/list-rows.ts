@@ -5,7 +5,7 @@ import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, Finality, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
-import { coverageMeta } from './coverage-meta.ts'
+import { type CoverageMeta, coverageMeta } from './coverage-meta.ts'
 import {
   type CursorWalk,
   downFromNow,
@@ -15,6 +15,7 @@ import {
   writeCursor,
 } from './cursor-walk.ts'
 import { FINALITY_FRESH_MS } from './feed-facts.ts'
+import { readSampledPage, withUnread } from './sampled-walk.ts'
 
 /** What a list endpoint reads from the store. */
 export interface RowsRequest {
@@ -22,14 +23,14 @@ export interface RowsRequest {
   readonly filters?: RowFilters
   readonly stepMs?: number
   readonly books?: BookRequest
-  /** Names that the request spells differently than the store. */
+  /** Names that the request spells differently from the store. */
   readonly spell?: readonly { field: 'source' | 'interval'; stored: string; asked: string }[]
-  /** Meta fields of its own. */
+  /** Additional meta fields. */
   readonly meta?: Readonly<Record<string, unknown>>
-  /** Ignored for reasons beyond the declaration. */
+  /** Parameters that are ignored for reasons beyond the declaration. */
   readonly alsoIgnored?: readonly string[]
   readonly endInclusive?: boolean
-  /** Clamps a start before the first row. */
+  /** Moves a start before the first row to the first row. */
   readonly clampToEarliest?: boolean
 }
 
@@ -42,8 +43,8 @@ interface Span {
 }
 
 /**
- * Reads one page: rows, cursor, coverage, and whether any of it can still change. A first row that is known is not
- * awaited: a microtask would cost more.
+ * Reads one page: rows, cursor, coverage, and whether any of it can still change. A first row that is already known is
+ * not awaited, because a microtask would cost more.
  */
 export async function listRows(context: ListContext, request: RowsRequest): Promise<ListAnswer> {
   const { services, input, range } = context
@@ -52,7 +53,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const { limit } = input
   const walk = readWalk(data.cursors, () => walkBinding(context.path, input), input as WalkInput)
   const window = movedStart(context, walk)
-  const asked = spanOf(context, walk, window, request.endInclusive === true)
+  const asked = spanOf(context, walk, window, request)
   const first = firstNeeded(request, walk, asked) ? data.facts.earliest(request.feeds) : undefined
   const firstMs = first instanceof Promise ? await first : first
   const earliest = request.clampToEarliest ? earliestClamp(walk, asked, firstMs) : undefined
@@ -69,23 +70,30 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const clamp = clampMeta(walk, window, earliest)
   if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
 
-  const read = await data.store.coveredPage({
+  const pageQuery = {
     ...query,
     separator: ROW_SEPARATOR,
     coverageTo: context.nowMs,
     maxAgeMs: FINALITY_FRESH_MS,
     ...(request.books ? { books: request.books } : {}),
-  })
-  const { page, finality, covered } = read
-  const endMs = walk.endMs === undefined ? undefined : asked.toMs
-  const coverage = coverageMeta(read.coverage, covered, { nowMs: context.nowMs, endMs })
+  }
+  const { nowMs } = context
+  const { read, boundMs } =
+    request.stepMs === undefined
+      ? { read: await data.store.coveredPage(pageQuery), boundMs: undefined }
+      : await readSampledPage(data.store, pageQuery, walk, nowMs)
+  const { page, finality } = read
+  const moved = { ...walk, movedStartMs: window, readToMs: walk.readToMs ?? boundMs }
+  const endMs = walk.endMs === undefined ? undefined : Math.max(asked.fromMs, endOf(walk.endMs, request))
+  const { coverage: found, covered } = withUnread(read, moved, { query: pageQuery, nowMs, endMs })
+  const coverage = spelledGaps(coverageMeta(found, covered, { nowMs, endMs }), request)
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
-  const moved = { ...walk, movedStartMs: window }
-  const next = request.stepMs === undefined ? moved : downFromNow(moved, context.nowMs, page.firstTs)
+  const next = request.stepMs === undefined ? moved : downFromNow(moved, nowMs, page.firstTs)
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
     request.feeds.length > 0 &&
     isAnchored(walk, page.hasMore) &&
+    boundMs === undefined &&
     covered.to <= finalBefore &&
     coverage.complete &&
     clamp.clamped === null &&
@@ -118,8 +126,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
 }
 
 /**
- * The start of the plan's window, where the range starts before it; of a walk that of its first page, as long as a walk
- * may take. A cursor can come from a larger plan, so its range is checked like a given start.
+ * The start of the plan's window if the range starts before it. Later pages of a walk keep the start of its first page,
+ * as long as a walk may take. A cursor can come from a larger plan, so its range is checked like a given start.
  */
 function movedStart({ range }: ListContext, walk: CursorWalk): number | undefined {
   if (range === undefined || range.earliestMs === 0) return undefined
@@ -131,16 +139,21 @@ function movedStart({ range }: ListContext, walk: CursorWalk): number | undefine
   return isOlder ? range.earliestMs : undefined
 }
 
-/** The range to read: as requested, but not before what the plan allows. */
+/** The range to read: as requested, but not earlier than the plan allows. */
 function spanOf(
   { range, nowMs }: ListContext,
   walk: CursorWalk,
   window: number | undefined,
-  endInclusive: boolean,
+  request: RowsRequest,
 ): Span {
   const fromMs = window ?? walk.startMs ?? range?.earliestMs ?? 0
-  const toMs = (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)
+  const toMs = endOf(walk.endMs ?? nowMs, request)
   return { fromMs, toMs: Math.max(fromMs, Math.min(toMs, walk.readToMs ?? toMs)) }
+}
+
+/** The exclusive end. */
+function endOf(endMs: number, { endInclusive = false }: RowsRequest): number {
+  return endMs + (endInclusive ? 1 : 0)
 }
 
 /** Whether the time of the first row matters. */
@@ -149,7 +162,7 @@ function firstNeeded(request: RowsRequest, walk: CursorWalk, span: Span): boolea
 }
 
 function mayClamp(walk: CursorWalk): boolean {
-  // Downwards every page of a walk has the same start.
+  // Every page of a descending walk has the same start.
   return walk.startMs !== undefined && (walk.position === undefined || walk.order === 'desc')
 }
 
@@ -159,15 +172,15 @@ function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined
 }
 
 /**
- * Without a window and without a start, a range starts at the first row, not in 1970. Where there is no row before its
- * end the range stays as it is: none of it was observed, and the coverage has to show that.
+ * Without a window and without a start, a range starts at the first row, not in 1970. If there is no row before its
+ * end, the range stays as it is: none of it was observed, and the coverage has to show that.
  */
 function knownStart(walk: CursorWalk, span: Span, firstMs: number | undefined): number {
   if (span.fromMs > 0 || walk.startMs !== undefined) return span.fromMs
   return firstMs === undefined || firstMs >= span.toMs ? span.fromMs : firstMs
 }
 
-/** Of a page whose start was not moved. */
+/** For a page whose start was not moved. */
 export const NOT_CLAMPED = {
   clamped: null,
   clamped_reason: null,
@@ -187,9 +200,8 @@ function clampMeta(walk: CursorWalk, window: number | undefined, earliest: numbe
 }
 
 /**
- * A sealed page stays current while the epochs of its feeds are the same and its start, or without one its oldest
- * instant, is within the plan's window.
- * The epochs may be as old as the facts allow.
+ * A sealed page stays current while the epochs of its feeds do not change and its start (or its oldest instant, if it
+ * has none) is within the plan's window. The epochs may be as old as the facts allow.
  */
 function currentWhile(
   { range, nowMs, services }: ListContext,
@@ -209,19 +221,29 @@ function currentWhile(
   }
 }
 
-/** Neither end of the page moves with the clock. */
+/** Whether neither end of the page moves with the clock. */
 function isAnchored(walk: CursorWalk, hasMore: boolean): boolean {
   const begins =
     walk.position !== undefined || (walk.order === 'asc' ? walk.startMs : walk.endMs) !== undefined
-  const ends = hasMore || (walk.order === 'asc' ? walk.endMs : walk.startMs) !== undefined
+  // If a walk stops before the end of its range, how much it leaves out depends on the clock.
+  const endMs = walk.readToMs === undefined ? walk.endMs : undefined
+  const ends = hasMore || (walk.order === 'asc' ? endMs : walk.startMs) !== undefined
   return begins && ends
 }
 
-/** As requested, as the path fixes it, or the default. */
+/** The values as requested, as fixed by the path, or the defaults. */
 function echo({ input }: ListContext) {
   return { symbol: input.symbol ?? null, source: input.source ?? null, interval: input.interval ?? null }
 }
 
 function spelled(text: string, { spell = [] }: RowsRequest): string {
   return spell.reduce((rows, { field, stored, asked }) => respell(rows, field, stored, asked), text)
+}
+
+function spelledGaps(coverage: CoverageMeta, { spell = [] }: RowsRequest): CoverageMeta {
+  const source = spell.find(({ field }) => field === 'source')
+  if (source === undefined) return coverage
+  const spelledGap = (gap: CoverageMeta['gaps'][number]) =>
+    gap.source === source.stored ? { ...gap, source: source.asked } : gap
+  return { ...coverage, gaps: coverage.gaps.map(spelledGap) }
 }

@@ -15,12 +15,14 @@ import {
   unlessGiven,
   withExample,
 } from '../../../contract/params.ts'
+import { ApiError } from '../../../core/errors.ts'
 import type { Feed } from '../../../core/feed.ts'
 import { integerField, nullableTextField, timeField } from '../../../core/rows/fields.ts'
 import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
 import { type MarketRow, SnapshotRow } from '../../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
+import { AccountSteps } from '../../../kit/account-steps.ts'
 import { Slice } from '../../../kit/time-slices.ts'
 import type { CoveredRow, EnvironmentStore } from '../../../store/environment.ts'
 import { endpoint } from '../services.ts'
@@ -31,10 +33,16 @@ import { conditionIdParam, marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
 /**
- * Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. The bound is
- * one per duration: many contracts of one must not hide those of the next.
+ * Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. The limit
+ * applies to each duration, because many contracts of one duration must not hide those of the next.
  */
 const MAX_MARKETS_TRIED = 200
+/**
+ * A search that tries more markets is a long one. Its further steps take turns with those of the account's other long
+ * searches.
+ */
+const TRIED_AT_ONCE = 8
+const longSearches = new AccountSteps()
 
 /** Why there is no snapshot. */
 const MISSING_REASONS = ['no_market', 'not_recorded', 'plan_history'] as const
@@ -43,7 +51,7 @@ type MissingReason = (typeof MISSING_REASONS)[number]
 const always = (value: null | false, description: string) =>
   value === null ? Type.Null({ description }) : Type.Literal(value, { description })
 
-/** The fields of every market answer, for one row at most. */
+/** The fields of every market answer, for at most one row. */
 const SnapshotAtMeta = Type.Object(
   {
     symbol: nullableTextField('Echo of the request.'),
@@ -121,7 +129,7 @@ export const snapshotsAt = endpoint({
     const asset = input.symbol as AssetSymbol
     const instant = input.time ?? nowMs
     const marketId = context.ignored.includes('market_id') ? undefined : input.market_id
-    // A market has its own duration.
+    // A market determines its own duration.
     const isOfMarket = marketId !== undefined && input.interval !== undefined
     const ignored = isOfMarket ? [...context.ignored, 'interval'] : context.ignored
     const duration = ignored.includes('interval') ? undefined : input.interval
@@ -135,6 +143,8 @@ export const snapshotsAt = endpoint({
       isNewest: input.time === undefined,
       notBefore: range?.earliestMs ?? 0,
       marketId,
+      accountId: context.caller.accountId,
+      isGone: context.isGone,
       books: input.include_orderbook && !context.ignored.includes('include_orderbook'),
     })
     const count = found.row === undefined ? 0 : 1
@@ -171,14 +181,16 @@ interface AtQuestion {
   time: number
   /** Only contracts of this duration. */
   duration: MarketType | undefined
-  /** The newest snapshot is asked for, also where its market is over. */
+  /** The newest snapshot is requested, even if its market is over. */
   isNewest: boolean
   notBefore: number
   marketId: string | undefined
+  accountId: string
+  isGone: (() => boolean) | undefined
   books: boolean
 }
 
-/** With the coverage of the time from the row on, or from where there could be one. */
+/** Includes the coverage of the time from the row on, or from the earliest possible row on. */
 interface AtAnswer extends CoveredRow {
   reason: MissingReason | null
 }
@@ -194,11 +206,16 @@ async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<A
     return rowOf(found.market)
   }
   let nearest: MarketRow | undefined
+  let tried = 0
   const slice = new Slice()
   for (const marketType of duration === undefined ? ([...MARKET_TYPES, ''] as const) : [duration]) {
     const held = { source, symbol, time, marketType, limit: MAX_MARKETS_TRIED }
     for (const { market } of await store.markets.holding(held)) {
-      const found = await coveredRowAt(store, asked, feedsOf(market), market)
+      // Nobody reads this error; it only ends the search without a charge.
+      if (asked.isGone?.()) throw new ApiError('market_not_found', 'The caller left during the search.')
+      const read = () => coveredRowAt(store, asked, feedsOf(market), market)
+      const isLong = ++tried > TRIED_AT_ONCE
+      const found = await (isLong ? longSearches.run(asked.accountId, read) : read())
       if (found.row !== undefined) return { ...found, reason: null }
       nearest ??= market
       if (slice.isOver) await slice.next()

@@ -28,11 +28,15 @@ export const replayWebhook = endpoint({
     tag: 'webhooks',
     summary: 'Deliver past events again',
     description:
-      'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). While the disk of the service is nearly full, nothing is replayed (503).',
+      'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503).',
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },
   body: { name: 'ReplayRange', schema: AskedRange, example: { after_seq: 0 } },
+  // A replay may read all of a long log.
+  isLongRead: () => true,
+  // Replays that wait for another one would each occupy a slot that other calls need.
+  oneAtATime: 'replay_running',
   cost: noCredits,
   returns: object(
     'Replay',
@@ -50,7 +54,7 @@ export const replayWebhook = endpoint({
     }),
   ),
   errors: ['not_found', 'credits_exhausted'],
-  run: async ({ services, caller, input, body }) => {
+  run: async ({ services, caller, input, body, isGone }) => {
     const range = rangeOf(body as Static<typeof AskedRange>)
     if (services.isDiskLow())
       throw new ApiError(
@@ -58,7 +62,7 @@ export const replayWebhook = endpoint({
         'The disk of the service is nearly full: nothing is delivered again until it has room. Try again later.',
         { reason: 'disk_low' },
       )
-    const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, range)
+    const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, range, isGone)
     return {
       kind: 'object',
       value: {

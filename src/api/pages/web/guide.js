@@ -1,4 +1,4 @@
-// The pages work without it: it adds the choice of a language, the search and the theme.
+// Adds the choice of a language, the search and the theme. The pages also work without this script.
 const THEME = 'tapeline-theme'
 const LANGUAGE = 'tapeline-language'
 
@@ -44,13 +44,15 @@ for (const blocks of document.querySelectorAll('.blocks')) {
 }
 choose(localStorage.getItem(LANGUAGE) ?? 'Shell')
 
-for (const figure of document.querySelectorAll('figure')) {
+// Browsers provide the clipboard only to pages that were loaded over TLS.
+const copied = navigator.clipboard === undefined ? [] : document.querySelectorAll('figure')
+for (const figure of copied) {
   const copy = document.createElement('button')
   copy.type = 'button'
   copy.className = 'copy'
   copy.textContent = 'Copy'
   copy.addEventListener('click', async () => {
-    await navigator.clipboard?.writeText(figure.querySelector('code').textContent)
+    await navigator.clipboard.writeText(figure.querySelector('code').textContent)
     copy.textContent = 'Copied'
     setTimeout(() => {
       copy.textContent = 'Copy'
@@ -65,14 +67,25 @@ const found = document.getElementById('found')
 let sections
 if (search !== null) {
   search.hidden = false
-  search.addEventListener('focus', () => {
-    sections ??= fetch('/guide/search.json').then((response) => response.json())
-  })
+  const load = () => {
+    sections ??= fetch('/guide/search.json')
+      .then((response) => {
+        if (!response.ok) throw new Error(`HTTP ${response.status}`)
+        return response.json()
+      })
+      .catch(() => {
+        // Loaded again with the next letter.
+        sections = undefined
+        return []
+      })
+    return sections
+  }
+  search.addEventListener('focus', load)
   search.addEventListener('input', async () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const all = words.length === 0 ? [] : await sections
+    const all = words.length === 0 ? [] : await load()
     const has = (text) => words.every((word) => text.toLowerCase().includes(word))
-    // A heading counts before the text below it.
+    // Sections whose heading matches come first.
     const titled = all.filter(({ title }) => has(title))
     const others = all.filter(
       (section) => !titled.includes(section) && has(`${section.title} ${section.text}`),
