@@ -72,13 +72,13 @@ import type { StreamHub } from './stream/hub.ts'
 export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
-  /** Only at the first start with a test environment: keys are stored as hashes. */
+  /** Only at the first start with a test environment, because keys are stored as hashes and cannot be shown again. */
   readonly firstKey: string | undefined
-  /** Claims the operator's account once; undefined when there is an operator. */
+  /** Claims the operator's account once; undefined if there is an operator. */
   readonly operatorToken: string | undefined
-  /** Why nothing is recorded and what to set; undefined when something is. */
+  /** Why nothing is recorded and what to set; undefined if something is recorded. */
   readonly notice: string | undefined
-  /** Resolves with the reason when the service cannot continue; it is in the log too. */
+  /** Resolves with the reason when the service cannot continue; the reason is logged too. */
   readonly failed: Promise<string>
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
@@ -94,15 +94,15 @@ interface ServiceDeps {
 }
 
 /**
- * The port first, then the lock of the data folder, then everything else: a second service on the same port or
- * folder ends before it has changed anything.
+ * Takes the port first, then the lock of the data folder, then everything else, so that a second service on the same
+ * port or folder ends before it has changed anything.
  */
 export async function startService(config: Config, deps: ServiceDeps): Promise<Service> {
   checkDeclarations(ENDPOINTS)
   checkVenueSettings(config)
   const shutdown = createShutdown(deps.clock)
   const certificate = openTls(config, deps, shutdown)
-  const bound = await bindPort({ ...config, isSecure: certificate !== undefined })
+  const bound = await bindPort({ ...config, isSecure: certificate !== undefined, log: deps.log })
   shutdown.add('port', () => bound.close())
   try {
     prepareDataFolder(config.data)
@@ -224,7 +224,7 @@ async function startParts(
       'uptime',
       uptime.mark(() => canAnswer(probes)),
     )
-  // Without this role a process answers only whether it is well.
+  // Without this role a process only answers whether it is healthy.
   const routes = publishedRoutes(
     does('api') ? ENDPOINTS : ENDPOINTS.filter(({ access }) => access.auth === 'none'),
   )
@@ -297,7 +297,7 @@ async function startParts(
   }
 }
 
-/** Own TLS, where its files are set; a warning where it should be. */
+/** The service's own TLS if its files are set; logs a warning if the service is exposed without TLS. */
 function openTls(config: Config, { log }: ServiceDeps, shutdown: Shutdown): Certificate | undefined {
   const { tlsCert: cert, tlsKey: key } = config
   const exposed = exposure(config)
@@ -310,14 +310,14 @@ function openTls(config: Config, { log }: ServiceDeps, shutdown: Shutdown): Cert
   return certificate
 }
 
-/** A plan must not sell what retention deletes. The test environment retains little, and costs nothing. */
+/** A plan must not sell what retention deletes. The test environment is exempt: it keeps little and costs nothing. */
 function checkPromises(config: Config, plans: PlanBook): void {
   const sources = SOURCES.filter((source) => config.live.includes(source))
   const broken = brokenPromise(config.retention, plans.list(), sources)
   if (broken !== undefined) throw new ConfigError(`TAPELINE_RETENTION: ${broken}`)
 }
 
-/** What this process does; only a store that processes share lets it do a part. */
+/** The roles of this process; it may have only some of them if the store is shared between processes. */
 function rolesOf({ roles }: Config, { isShared }: Stores): (role: ProcessRole) => boolean {
   if (!isShared && PROCESS_ROLES.some((role) => !roles.includes(role)))
     throw new ConfigError(
@@ -332,14 +332,14 @@ function openLeadership(stores: Stores, { clock, log }: ServiceDeps, shutdown: S
   return { leases, holder: `${hostname()}:${process.pid}`, clock, log }
 }
 
-/** The SDK is loaded only where somebody collects traces. */
+/** The SDK is loaded only if traces are collected. */
 async function openTracing({ otlpEndpoint }: Config, deps: ServiceDeps): Promise<Tracing | undefined> {
   if (otlpEndpoint === null) return undefined
   const { openTelemetry } = await import('./app/open-telemetry.ts')
   return openTelemetry(otlpEndpoint, deps)
 }
 
-/** Accounts, keys and the ledger, updated with changes that other processes make. */
+/** Accounts, keys and the ledger, kept up to date with changes made by other processes. */
 async function startAccounts(
   config: Config,
   { clock, log }: ServiceDeps,
@@ -368,7 +368,7 @@ async function startAccounts(
   return { store, plans, accounts, ledger, keys, onAccountsChanged }
 }
 
-/** Resolves with the reason when a database file was changed under the service. */
+/** Resolves with the reason when a database file was changed from outside. */
 function watchDatabases(
   files: readonly string[],
   deps: { clock: Clock; log: Logger; shutdown: Shutdown },
@@ -383,7 +383,7 @@ function watchDatabases(
   })
 }
 
-/** Open endpoints have no environment: using one is a bug and throws. */
+/** Open endpoints have no environment, so using one is a bug and throws. */
 function openServices(common: CommonServices): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')

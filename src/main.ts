@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { AccountsError } from './accounts/accounts.ts'
-import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
+import { createAuditLog } from './accounts/audit-log.ts'
 import { createPasswords } from './accounts/password.ts'
 import { createPasswordResets } from './accounts/password-reset.ts'
 import { PlanFileError } from './accounts/plan-file.ts'
@@ -58,10 +58,10 @@ import { assertNoOlderService } from './store/open-stores.ts'
 
 /**
  * The command line. Commands on accounts work while the service runs on the same data folder. Modules that only some
- * commands need are loaded when they run.
+ * commands need are loaded on demand.
  */
 enableCompileCache()
-/** Files are readable by the user who runs the service only. */
+/** Files are readable only by the user who runs the service. */
 process.umask(0o077)
 
 const VERSION = String(
@@ -86,7 +86,7 @@ const mcp: CommandForm = {
   options: CONNECTION_OPTIONS,
   isForCustomers: true,
 }
-/** Those that open the accounts of the configured store. */
+/** Commands that open the accounts of the configured store. */
 const ON_ACCOUNTS: readonly CliCommand[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
@@ -108,7 +108,7 @@ const COMMANDS: readonly CommandForm[] = [
   mcp,
 ]
 
-/** In the audit log. */
+/** The name of the actor in the audit log. */
 const ACTOR = 'command line'
 
 const out = (text: string) => void process.stdout.write(text)
@@ -143,7 +143,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return 0
 }
 
-/** `get` and `cost` have a command for every endpoint; the endpoints are loaded only for those two. */
+/** `get` and `cost` have a command for every endpoint; the endpoints are loaded only for these two. */
 async function spelledOut(argv: readonly string[]) {
   const first = argv.find((word) => !word.startsWith('-') && word !== 'help')
   if (!DATA_COMMANDS.some(({ name }) => name === first)) return { commands: COMMANDS, data: [], words: argv }
@@ -153,7 +153,7 @@ async function spelledOut(argv: readonly string[]) {
   return { commands: [...others, ...data], data, words: usualSpelling(argv, operations) }
 }
 
-/** A customer's command: it needs neither settings nor data of the service. Ends when its input does. */
+/** A customer command, which needs neither settings nor data of the service. Ends when its input ends. */
 async function serveMcp(values: Record<string, string | undefined>): Promise<number> {
   const settings = clientSettings()
   const { url, key } = findConnection(values, settings, loginFile(settings.configFolder))
@@ -238,7 +238,7 @@ async function runOnAccounts(
     await command.run({
       values,
       output,
-      accounts: auditedAccounts(accounts, { audit, actor: ACTOR }),
+      accounts: accounts.as(ACTOR),
       clock: systemClock,
       market: openMarket,
       users,
@@ -252,7 +252,7 @@ async function runOnAccounts(
   }
 }
 
-/** Readable lines on a terminal. Threads cannot detect it, so it is decided here. */
+/** Readable lines on a terminal. Threads cannot detect a terminal, so the format is decided here. */
 function logFormatOf({ logFormat }: Pick<Config, 'logFormat'>, stream: NodeJS.WriteStream): LogFormat {
   if (logFormat !== 'auto' && logFormat !== 'pretty') return logFormat
   if (!stream.isTTY) return logFormat === 'pretty' ? 'text' : 'json'
@@ -292,12 +292,12 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     void running.failed.then(() => stop('failure', 1))
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
-    // Who has read that it listens may stop it at once.
+    // Comes last, because a supervisor may stop the process as soon as it has printed that it is listening.
     greet(first, config, output)
   })
 }
 
-/** A new one at every start while there is no operator. */
+/** Printed at every start while there is no operator. */
 function tellOperatorLink(service: Service, config: Config, output: Output): void {
   const { operatorToken } = service
   if (operatorToken === undefined) return
@@ -305,7 +305,7 @@ function tellOperatorLink(service: Service, config: Config, output: Output): voi
   output.line(`\nOpen this link once to become the operator: ${link}`)
 }
 
-/** Undefined where none is set: callers then use the address that the service listens on. */
+/** Undefined if none is set; callers then use the address that the service listens on. */
 function callersUrl({ publicUrl }: Config): string | undefined {
   return publicUrl?.replace(/\/+$/, '')
 }

@@ -86,6 +86,34 @@ test('a failure is the command’s; after a change of leaders the next one begin
   await second.close()
 })
 
+test('a report of progress that is still being written when the backfill ends does not replace its result', async () => {
+  const { clock, store } = setup()
+  const held: (() => void)[] = []
+  let isSlow = false
+  const slow: Heartbeats = {
+    ...store,
+    async putHeartbeat(beat) {
+      if (isSlow && beat.text.includes('"result":null'))
+        await new Promise<void>((resolve) => held.push(resolve))
+      return store.putHeartbeat(beat)
+    },
+  }
+  const leading = leader(slow, clock)
+  const request = JSON.stringify({ report: { part: PART, order: ORDER }, problem: null })
+  await store.putHeartbeat({ part: 'backfill/x', text: request })
+  await pass(clock, 2_000)
+  isSlow = true
+  await pass(clock, 2_000)
+  leading.orders[0]?.end()
+  await pass(clock, 500)
+  for (const write of held) write()
+  await pass(clock, 3_000)
+  const answer = (await store.listHeartbeats()).find(({ part }) => part === 'backfill/x/answer')
+  assert.ok(held.length > 0)
+  assert.deepEqual(JSON.parse(answer?.text ?? '{}').report?.result, RESULT)
+  await leading.close()
+})
+
 test('a request of a command that died is given up', async () => {
   const { clock, store } = setup()
   const leading = leader(store, clock)

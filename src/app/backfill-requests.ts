@@ -1,12 +1,12 @@
 /**
- * A backfill that a command asks of the process that records the venue, where several processes share a store: what is
- * written of a venue is then written by one process, under its lease.
+ * Lets a command request a backfill from the process that records the venue, if several processes share a store. This
+ * way a single process writes the data of a venue, under its lease.
  *
- *   command ──▶ `backfill/<id>`: the request, every second        ──▶ leader: runs it, one after another
+ *   command ──▶ `backfill/<id>`: the request, every second        ──▶ leader: runs requests one after another
  *   command ◀── `backfill/<id>/answer`: progress, then the result ◀── every second
  *
- * Both are rows of the heartbeats, so each side sees whether the other still lives: a request that is not repeated any
- * more is given up, and after a change of leaders the next one begins with what is still missing.
+ * Both are rows of the heartbeats, so each side sees whether the other is still alive: a request that is no longer
+ * repeated is abandoned, and after a change of leaders the next one starts with what is still missing.
  */
 import { randomUUID } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
@@ -27,7 +27,7 @@ export interface BackfillOrder {
 type Progress = Parameters<ManualBackfill['onProgress']>[0]
 
 interface Request {
-  /** Whose leader is asked. */
+  /** The part whose leader is asked. */
   readonly part: string
   readonly order: BackfillOrder
 }
@@ -41,7 +41,7 @@ interface Answer {
 const EVERY_MS = 1_000
 /** Longer than a change of leaders takes. */
 const SILENT_MS = 20_000
-/** Rows of a command that died are removed after that. */
+/** Rows of a command that died are removed after this time. */
 const FORGOTTEN_MS = 120_000
 const NO_ANSWER_MS = 60_000
 
@@ -50,17 +50,17 @@ const ANSWER = '/answer'
 
 export const SANDBOX_PART = 'record:sandbox/test'
 
-/** The part of the service that records a source, whose leader is asked. */
+/** The part of the service that records a source; its leader is asked. */
 export function recordPart(environment: Environment, source: Source): string {
   return environment === 'test' ? SANDBOX_PART : `record:${source}/live`
 }
 
-/** The leader did not carry it out, or did not answer. */
+/** The leader did not carry out the backfill, or did not answer. */
 export class BackfillRefusedError extends Error {
   override readonly name = 'BackfillRefusedError'
 }
 
-/** Resolves with the result of the leader; undefined when nobody leads any more. */
+/** Resolves with the result of the leader; undefined if nobody leads any more. */
 export async function askForBackfill({
   store,
   part,
@@ -99,7 +99,7 @@ export async function askForBackfill({
   }
 }
 
-/** Carries out what commands ask of a part, while this process leads it. */
+/** Carries out what commands request of a part, while this process leads it. */
 export function answerBackfills({
   store,
   part,
@@ -129,7 +129,14 @@ export function answerBackfills({
         part: `${name}${ANSWER}`,
         text: textOf({ progress, result: null, failure: null, ...rest } satisfies Answer),
       })
-    const stopReports = runEvery(clock, EVERY_MS, () => void answer({}).catch(() => {}))
+    let reporting: Promise<void> | undefined
+    const stopReports = runEvery(clock, EVERY_MS, () => {
+      reporting ??= answer({})
+        .catch(() => {})
+        .finally(() => {
+          reporting = undefined
+        })
+    })
     const ended = await run(order, {
       signal,
       onProgress: (next) => {
@@ -142,7 +149,9 @@ export function answerBackfills({
       }),
     )
     stopReports()
-    // Who asked is gone, or another process leads: nobody waits for this answer.
+    // A late progress report uses another connection and would overwrite the result.
+    await reporting
+    // The command is gone, or another process leads, so nobody waits for this answer.
     if (signal.aborted) return
     await answer(ended).catch((err) => log.warn({ err, part }, 'a backfill could not be answered'))
   }
@@ -171,7 +180,7 @@ export function answerBackfills({
   }
   const stopLooking = runEvery(clock, EVERY_MS, () => {
     looking ??= look()
-      // The recorder itself reports when the store is away.
+      // The recorder itself reports that the store is unavailable.
       .catch(() => {})
       .finally(() => {
         looking = undefined
@@ -189,7 +198,7 @@ export function answerBackfills({
   }
 }
 
-/** In the form of all reports of parts. */
+/** Uses the form of all part reports. */
 function textOf(report: Request | Answer): string {
   return JSON.stringify({ report, problem: null })
 }

@@ -1,4 +1,4 @@
-/** Backups of the configured store for commands; how the last one ended is written into the data folder. */
+/** Backups of the configured store for commands; the outcome of the last one is written to the data folder. */
 import type { BackupAccess } from '../cli/backup-commands.ts'
 import { CommandError } from '../cli/command.ts'
 import type { Config } from '../config/config.ts'
@@ -12,13 +12,13 @@ export function backupAccess(
   config: Config,
   { clock, version }: { clock: Clock; version: string },
 ): BackupAccess {
-  const { data } = config
+  const { data, minFreeBytes } = config
   return {
     async backup({ to, keep, onProgress }) {
       const startedMs = clock.now()
       try {
         const done = await backupStore(storeAddress(config), {
-          ...{ to, release: version, clock, onProgress },
+          ...{ to, release: version, clock, minFreeBytes, onProgress },
           ...(keep === undefined ? {} : { keep }),
         })
         const { takenAtMs, bytes, addedBytes } = done
@@ -40,7 +40,9 @@ export function backupAccess(
   }
 }
 
-/** Best effort: the backup is made, though there may be no data folder here, as beside a database server. */
+/**
+ * Best effort: the backup is complete, but this machine may have no data folder, for example beside a database server.
+ */
 function noteSuccess(
   data: string,
   success: NonNullable<Parameters<typeof noteLastBackup>[1]['success']>,
@@ -48,7 +50,7 @@ function noteSuccess(
   try {
     noteLastBackup(data, { success })
   } catch {
-    // Only the service's own display of the last backup lacks it.
+    // The service only fails to display this backup as the last one.
   }
 }
 

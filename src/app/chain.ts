@@ -19,7 +19,7 @@ const SANDBOX_NETWORK: Network = 'testnet-10'
 
 /**
  * The chain half of one environment: its nodes, the index and submissions.
- * @param knownSeq the highest number of an event that readers are known to have
+ * @param knownSeq the highest event number that readers are known to have
  */
 export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, knownSeq: number) {
   const { environment, config, clock, shutdown, probes } = parts
@@ -49,7 +49,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
   const pastBalances = createPastBalances({ upstreams, index: index.chain, clock, waitMs })
   return {
     services: {
-      chain: { upstreams, submitter, index: index.chain, utxos, pastBalances, cursors, waitMs },
+      chain: { upstreams, submitter, index: index.chain, utxos, pastBalances, cursors, waitMs, clock },
     },
     upstreams,
     index,
@@ -57,7 +57,7 @@ export async function startChain(parts: EnvironmentParts, cursors: CursorCodec, 
   }
 }
 
-/** A failing node fails many calls: they are counted, and only state changes and unknown refusals are logged. */
+/** A failing node fails many calls, so they are counted, and only state changes and unknown refusals are logged. */
 function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trouble: Trouble) => void {
   const labels = ['environment', 'node', 'what']
   const counter = metrics.counter('tapeline_node_troubles_total', 'What went wrong with nodes.', labels)
@@ -70,7 +70,9 @@ function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trou
   }
 }
 
-/** In the process that indexes them: every process that simulated nodes would have a chain of its own. */
+/**
+ * Only the process that indexes starts the nodes, because each process that simulated nodes would have its own chain.
+ */
 async function sandboxNodes({
   config,
   does,

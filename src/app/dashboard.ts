@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import type { Accounts } from '../accounts/accounts.ts'
-import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
+import { createAuditLog } from '../accounts/audit-log.ts'
 import { createBilling } from '../accounts/billing.ts'
 import type { AttemptCounter } from '../accounts/count-attempts.ts'
 import type { KeyRing } from '../accounts/key-ring.ts'
@@ -68,7 +68,7 @@ export interface DashboardDeps {
   readonly routes: readonly PublishedRoute<Services>[]
   readonly services: Partial<Record<Environment, Services>>
   readonly coverage: Partial<Record<Environment, SourceCoverage>>
-  /** For the operator. */
+  /** For the operator's page. */
   readonly disk: DiskUseService
   readonly notices: Notices
   readonly calls: RecentCalls
@@ -78,8 +78,7 @@ export interface DashboardDeps {
 export function startDashboard(deps: DashboardDeps) {
   const { config, clock, log, store, accounts, plans, services } = deps
   const audit = createAuditLog({ store, clock })
-  const accountsAs = (actor: string) => auditedAccounts(accounts, { audit, actor })
-  const accountsOf = ({ session }: SignedIn) => accountsAs(session.user.email)
+  const accountsOf = ({ session }: SignedIn) => accounts.as(session.user.email)
   const passwords = createPasswords()
   const resets = createPasswordResets({ store, passwords, clock, randomBytes })
   const users = createUsers({
@@ -97,7 +96,7 @@ export function startDashboard(deps: DashboardDeps) {
       ? undefined
       : createBilling({
           store,
-          accounts: accountsAs('billing'),
+          accounts: accounts.as('billing'),
           clock,
           secret: config.billingSecret,
           planOfPrice: pricesOf(config, (plan) => plans.get(plan).name),
@@ -140,7 +139,7 @@ export function startDashboard(deps: DashboardDeps) {
       ...sessionRoutes(session),
       ...startRoutes({ session, view, allowanceOf }),
       ...keyRoutes({ accountsOf }),
-      ...usageRoutes({ accounts, clock }),
+      ...usageRoutes({ accounts, clock, checkUnread: (accountId) => deps.gate.unread.check(accountId) }),
       ...statusRoutes({ statuses }),
       ...webhookRoutes({ webhooksOf: (environment) => services[environment]?.webhooks }),
       ...viewRoutes({ view }),
@@ -166,7 +165,7 @@ export function startDashboard(deps: DashboardDeps) {
     dashboard,
     /** Admits signed-in browsers of our own origin to the stream. */
     sessionGate: sessionGate(dashboard, deps),
-    /** A one-time token while there is no operator. The first one gets the demo account, where there is one. */
+    /** A one-time token while there is no operator. The first operator gets the demo account, if there is one. */
     async inviteOperator(bytes?: Buffer) {
       const demo = (await accounts.list()).find(({ email }) => email === DEMO_EMAIL)
       const isFree = demo !== undefined && !(await users.list()).some((user) => user.accountId === demo.id)
@@ -175,7 +174,7 @@ export function startDashboard(deps: DashboardDeps) {
   }
 }
 
-/** The status of an environment, with the last day of each dataset as a strip. */
+/** The status of an environment, with the last day of each dataset as a coverage strip. */
 async function statusView(services: Services, coverage: SourceCoverage): Promise<StatusView> {
   const { ingestion, index: _index, disk: _disk, ...rest } = await services.status()
   const sources = ingestion.map(async ({ coverage: shown, ...row }) => {

@@ -97,3 +97,33 @@ test('the disk of a server is known by its size: below the floor it is low', asy
     folder.remove()
   }
 })
+
+test('growth is known again after a start with a clock that was ahead', async () => {
+  const clock = manualClock(START + 30 * DAY_MS)
+  const folder = dataFolder()
+  const stores = storesIn(folder.path, clock)
+  const parts = [{ environment: null, part: 'accounts', bytes: GB, rows: null }] as const
+  const start = () =>
+    startMeasuring({
+      stores: { diskUse: async () => ({ parts, reusableBytes: 0 }), coordination: stores.coordination },
+      ...{ clock, log: silentLog, room: undefined },
+      config: { minFreeBytes: null, diskBytes: null },
+    })
+  let measuring = start()
+  const advance = async (ms: number) => {
+    clock.advance(ms)
+    await until('it is measured', () => measuring.report()?.measuredAtMs === clock.now())
+  }
+  try {
+    await advance(15_000)
+    await measuring.close()
+    clock.advance(-30 * DAY_MS)
+    measuring = start()
+    await advance(15_000)
+    for (let i = 0; i < 6; i++) await advance(10 * 60_000)
+    assert.equal(measuring.report()?.growthPerDay, 0)
+  } finally {
+    await measuring.close()
+    folder.remove()
+  }
+})

@@ -1,9 +1,9 @@
 /**
- * How much room the store takes, how fast it grows and when its disk will be full. One process measures (role `upkeep`)
- * and reports it to all; samples lie in the store, so that growth is known after a restart.
+ * How much space the store takes, how fast it grows and when its disk will be full. One process measures (role
+ * `upkeep`) and reports to all others. Samples are kept in the store, so that the growth is known after a restart.
  *
- *   every ten minutes: measure ──▶ growth against the sample of a day ago ──▶ report (status, metrics, operator's page)
- *                                  sample, one per hour, of the last 25
+ *   every ten minutes: measure ──▶ growth since the sample of a day ago ──▶ report (status, metrics, operator's page)
+ *                                  one sample per hour, the last 25 are kept
  */
 import { DAY_MS } from '../core/time.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
@@ -15,7 +15,7 @@ import { leadPart } from './lead.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 export interface DiskPart extends PartUse {
-  /** Null until it has been measured for an hour. */
+  /** Null until the part has been measured for an hour. */
   readonly growthPerDay: number | null
 }
 
@@ -23,10 +23,10 @@ export interface DiskReport {
   readonly measuredAtMs: number
   readonly usedBytes: number
   readonly reusableBytes: number
-  /** Null where the disk is not known: that of another server. */
+  /** Null if the disk is unknown, because it belongs to another server. */
   readonly freeBytes: number | null
   readonly growthPerDay: number | null
-  /** Null when it does not grow, or the disk is not known. */
+  /** Null if the store does not grow, or the disk is unknown. */
   readonly fullAtMs: number | null
   readonly minFreeBytes: number | null
   readonly isLow: boolean
@@ -34,13 +34,13 @@ export interface DiskReport {
 }
 
 export interface DiskUseService {
-  /** The newest measurement; undefined before the first. */
+  /** The newest measurement; undefined before the first one. */
   report(): DiskReport | undefined
-  /** Less room than TAPELINE_MIN_FREE: what can wait is not written. */
+  /** There is less free space than TAPELINE_MIN_FREE, so writes that can wait are not made. */
   isLow(): boolean
 }
 
-/** A measurement that was remembered: bytes by part. */
+/** A stored measurement: bytes by part. */
 interface Sample {
   readonly atMs: number
   readonly bytes: Readonly<Record<string, number>>
@@ -52,9 +52,9 @@ const FIRST_MS = 15_000
 const EVERY_MS = 10 * 60_000
 const SAMPLE_EVERY_MS = 3_600_000
 const MAX_SAMPLES = 25
-/** Over a shorter time a checkpoint or a backfill would pass for growth. */
+/** Over a shorter time a checkpoint or a backfill would be mistaken for growth. */
 const MIN_SPAN_MS = SAMPLE_EVERY_MS
-/** Longer than dates are written for. */
+/** Beyond this, a date would be meaningless. */
 const MAX_FULL_MS = 100 * 365 * DAY_MS
 const WARN_EVERY_MS = 3_600_000
 
@@ -65,7 +65,7 @@ type DiskUseParts = Pick<
 
 export async function startDiskUse(parts: DiskUseParts): Promise<DiskUseService> {
   const { config, stores, reports, clock, log, shutdown } = parts
-  // The disk of a server of its own is known by its size only.
+  // Of a separate database server's disk only the configured size is known.
   const room = stores.isShared ? undefined : await openRoom(parts)
   shutdown.add('disk room', () => room?.close())
   const report = () => reports.find<DiskReport | null>((part) => part === PART)[0]?.report ?? undefined
@@ -139,6 +139,9 @@ export function startMeasuring({ stores, clock, log, config, room }: MeasuringPa
     samples ??= await readSamples(stores)
     const use = await stores.diskUse()
     const nowMs = clock.now()
+    // Drops samples written while the clock was ahead: until their date, one of them would be the newest and none would
+    // be added.
+    samples = samples.filter(({ atMs }) => atMs <= nowMs)
     const now: Sample = { atMs: nowMs, bytes: bytesByPart(use) }
     const base = samples.find(({ atMs }) => nowMs - atMs <= DAY_MS && nowMs - atMs >= MIN_SPAN_MS)
     const usedBytes = sum(Object.values(now.bytes))
@@ -170,7 +173,7 @@ export function startMeasuring({ stores, clock, log, config, room }: MeasuringPa
   const cancelFirst = runAfter(clock, FIRST_MS, go)
   const stop = runEvery(clock, EVERY_MS, go)
   return {
-    /** Room is as it is now, the rest as it was measured. */
+    /** Free space as it is now, the rest as it was measured. */
     report: (): DiskReport | undefined =>
       report === undefined || room === undefined
         ? report

@@ -1,4 +1,4 @@
-/** The indexer in a thread of its own, as the rest of the process sees it: answers go over by transfer. */
+/** Runs the indexer in its own thread, to which the answers of nodes are transferred. */
 import type { Indexer } from '../indexer/indexer.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
@@ -6,7 +6,7 @@ import type { IndexThreadData } from './index-thread.ts'
 
 export interface IndexWorker {
   readonly indexer: Indexer
-  /** Resolves when the thread has ended: with the reason, or undefined after `close`. */
+  /** Resolves once the thread has ended: with the reason, or with undefined after `close`. */
   readonly ended: Promise<Error | undefined>
   close(): Promise<void>
 }
@@ -59,12 +59,12 @@ export function startIndexWorker({
   }
 }
 
-/** Above every pool and every single read from a socket. */
+/** Larger than every pool and every single read from a socket. */
 const OWN_BYTES = 256 * 1024
 
 /**
- * What can be moved to the thread. The memory of a large answer belongs to that answer alone, which nobody reads after
- * it was applied; a small one may share a pool with others, and is copied.
+ * Returns bytes that can be transferred to the thread. A large answer does not share its memory, and nobody reads it
+ * after it was applied. A small one may share a pool with others, so it is copied.
  */
 function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer: memory, byteOffset, byteLength } = bytes
@@ -76,13 +76,13 @@ function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes)
 }
 
-/** Copies: a batch that could not be written is given again. */
+/** Copies, because a batch that could not be written is passed again. */
 function ownBatch(given: NotificationBatch): { batch: NotificationBatch; transfer: ArrayBuffer[] } {
   const blocks = given.blocks.map(copyOf)
   const daaScores = given.daaScores.map(copyOf)
   const blueScores = given.blueScores.map(copyOf)
   return {
-    batch: { blocks, daaScores, blueScores },
+    batch: { ...given, blocks, daaScores, blueScores },
     transfer: [...blocks, ...daaScores, ...blueScores].map((bytes) => bytes.buffer),
   }
 }

@@ -16,11 +16,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
   const opened = await stores.environment(environment)
   const store = parts.tracing === undefined ? opened : tracedStore(opened, parts.tracing)
   shutdown.add(`${environment} store`, () => store.close())
-  probes.push({
-    name: `${environment} store`,
-    isStore: true,
-    check: async () => void (await store.series.earliest({})),
-  })
+  probes.push({ name: `${environment} store`, isStore: true, check: () => store.probe() })
   if (parts.does('upkeep')) {
     const { config } = parts
     const rules = environment === 'test' ? config.testRetention : config.retention
@@ -39,7 +35,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
       market: { store, cursors, facts: feedFacts(store, clock) },
       symbols: symbolsService(store.series, clock),
     },
-    /** Starts recording; called when the API listens. */
+    /** Starts recording; to be called once the API is listening. */
     record: recording.begin,
     ingestion: () =>
       Promise.all(

@@ -1,4 +1,6 @@
-/** The thread that records venues of an environment: started, restarted with new addresses, and asked how it is. */
+/**
+ * The thread that records venues of an environment: starts it, restarts it with new addresses, and tracks its status.
+ */
 
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import type { Config } from '../config/config.ts'
@@ -12,9 +14,9 @@ import type { RecordMessage, RecordOptions } from './record-worker.ts'
 const RECORD_FILE = new URL('./record-worker.ts', import.meta.url)
 const STATUS_FRESH_MS = 20_000
 /**
- * Far more than the recorders of all venues hold, and small enough that V8 collects garbage when the heap has grown
- * by a third: with its default maximum the heap may grow to four times of what is in use. Rows wait for a second until
- * they are written: young objects have room for longer than that, or they would be collected among the old ones.
+ * Far more than the recorders of all venues hold, and small enough that V8 collects garbage once the heap has grown by
+ * a third; with its default maximum the heap may grow to four times what is in use. Rows wait for a second before they
+ * are written, so the young generation holds more than that; otherwise they would move to the old one.
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 }
 
@@ -31,10 +33,12 @@ export function createRecorderThread(
   let startedMs = clock.now()
   let reportedMs = startedMs
   let thread: Promise<SupervisedThread> | undefined
+  /** Messages that a thread sent before it was closed may arrive afterwards, and would be reported forever. */
+  let closes = 0
 
   const isSilent = () => clock.now() - reportedMs > STATUS_FRESH_MS
 
-  function run(venues: RecordOptions['venues'], fence: Fence | undefined): SupervisedThread {
+  function run(venues: RecordOptions['venues'], fence: Fence | undefined, isClosed: () => boolean) {
     startedMs = reportedMs = clock.now()
     return superviseThread({
       name,
@@ -55,6 +59,7 @@ export function createRecorderThread(
       clock,
       log,
       onMessage(message) {
+        if (isClosed()) return
         const report = message as RecordMessage
         sources = report.sources
         onReport(report)
@@ -65,17 +70,17 @@ export function createRecorderThread(
   }
 
   return {
-    /** Starts, or restarts with other addresses. */
+    /** Starts the thread, or restarts it with other addresses. */
     start(venues: RecordOptions['venues'], fence: Fence | undefined) {
-      const before = thread
+      const [before, closesBefore] = [thread, closes]
       thread = Promise.resolve(before)
         .then((running) => running?.close())
-        .then(() => run(venues, fence))
+        .then(() => run(venues, fence, () => closes !== closesBefore))
     },
-    /** The status of each source; all are down when the thread has stopped reporting. */
+    /** The status of each source; all are down if the thread has stopped reporting. */
     sources: (): SourceReport[] =>
       sources.map((report) => (isSilent() ? { ...report, state: 'down' as const } : report)),
-    /** Throws what is wrong. */
+    /** Throws an error that says what is wrong. */
     check() {
       if (thread === undefined) return
       const isStarting = clock.now() - startedMs < STARTING_MS
@@ -86,10 +91,11 @@ export function createRecorderThread(
       )
       if (failing.length > 0) throw new Error(failing.map(complaintOf).join('; '))
     },
-    /** It can be started again. */
+    /** It can be started again afterwards. */
     async close() {
       const running = thread
       thread = undefined
+      closes++
       sources = []
       await (await running)?.close()
     },
@@ -102,7 +108,7 @@ function complaintOf({ source, state, detail }: SourceReport): string {
     : `${source} cannot be written: ${detail.storeFailure}`
 }
 
-/** A service that was started by the command line has decided already. */
+/** The command line has already decided on a format before it starts the service. */
 function threadFormat(format: Config['logFormat']): LogFormat {
   if (format === 'auto') return 'json'
   return format === 'pretty' ? 'text' : format

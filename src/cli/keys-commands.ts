@@ -2,7 +2,7 @@ import { SCOPES } from '../core/scope.ts'
 import { formatTime } from '../core/time.ts'
 import type { KeyRecord } from '../store/accounts.ts'
 import { type CliCommand, type CommandContext, needed, UsageError } from './command.ts'
-import { parseEnvironmentOption, parseTimeOption } from './options.ts'
+import { parseEnvironmentOption, parseListOption, parseTimeOption } from './options.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -30,8 +30,8 @@ export const KEY_COMMANDS: readonly CliCommand[] = [
         accountId: needed(values, 'account'),
         environment,
         name: needed(values, 'name'),
-        scopes: listOf(values.scopes),
-        allowedCidrs: listOf(values['allow-from']),
+        scopes: parseListOption(values, 'scopes') ?? null,
+        allowedCidrs: parseListOption(values, 'allow-from') ?? null,
         creditCap: cap === undefined ? null : Number(cap),
         expiresAtMs: parseTimeOption(values, 'expires') ?? null,
       })
@@ -90,14 +90,6 @@ async function rotate({ values, accounts, output }: CommandContext): Promise<voi
     ...shown(rotated.record),
     old_expires_at: formatTime(rotated.oldExpiresAtMs),
   })
-}
-
-function listOf(text: string | undefined): string[] | null {
-  if (text === undefined) return null
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
 }
 
 function stateOf(key: KeyRecord, pausedAccounts: ReadonlySet<string>, nowMs: number): string {

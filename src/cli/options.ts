@@ -36,3 +36,13 @@ export function parseTimeOption(values: Values, name: string): number | undefine
     throw new UsageError(`--${name} must be a time such as 2026-03-14 or 2026-03-14T04:00:00Z.`)
   return time
 }
+
+/** Parses a comma-separated list. An empty list is a mistake; it does not mean the same as omitting the option. */
+export function parseListOption(values: Values, name: string): string[] | undefined {
+  const list = values[name]
+    ?.split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  if (list?.length === 0) throw new UsageError(`--${name} names nothing.`)
+  return list
+}

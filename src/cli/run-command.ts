@@ -48,7 +48,10 @@ export function parseCommand(commands: readonly CommandForm[], argv: readonly st
   }
 }
 
-/** Which one is wrong, and which was meant; of two values one would be lost. */
+/**
+ * Reports the first wrong option and which one was probably meant. An option given twice is refused, because one of its
+ * values would be lost.
+ */
 function refuseWrongOptions(
   args: readonly string[],
   options: NonNullable<ParseArgsConfig['options']>,
@@ -57,7 +60,7 @@ function refuseWrongOptions(
   const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true })
   const seen = new Set<string>()
   for (const token of tokens) {
-    // A value that begins with a dash looks like short options: parseArgs says how it is written.
+    // A value that begins with a dash looks like short options; the error of parseArgs explains how to write it.
     if (token.kind !== 'option' || !token.rawName.startsWith('--')) continue
     if (!(token.name in options)) {
       const near = nearest(token.name, Object.keys(options))
@@ -66,12 +69,15 @@ function refuseWrongOptions(
         `tapeline ${command.name} has no option ${token.rawName}.${hint}\n\n${helpOf(command)}`,
       )
     }
+    // This is an unset variable in a script, which must mean neither 0 nor "left out".
+    if (token.value !== undefined && token.value.trim() === '')
+      throw new UsageError(`--${token.name} is empty.`)
     if (seen.has(token.name)) throw new UsageError(`--${token.name} is given twice.`)
     seen.add(token.name)
   }
 }
 
-/** Options that never have a value, whichever command is meant. */
+/** Options that take no value in any command. */
 function flagsOf(commands: readonly CommandForm[]): Set<string> {
   const options = commands.flatMap((command) => Object.entries(command.options))
   const valued = new Set(options.filter(([, { isFlag }]) => isFlag !== true).map(([name]) => name))
@@ -84,7 +90,7 @@ function isOptionValue(argv: readonly string[], index: number, flags: ReadonlySe
   return before?.startsWith('--') === true && !before.includes('=') && !flags.has(before)
 }
 
-/** `accounts` alone is the start of several commands. */
+/** `accounts` alone is the beginning of several commands. */
 function groupOf(commands: readonly CommandForm[], word: string | undefined): CommandForm[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `))
 }

@@ -18,11 +18,11 @@ import {
 } from './route.ts'
 import { GUARDS, type Site } from './site.ts'
 
-/** The page, its assets, its API and the billing webhook. API keys open nothing here. */
+/** The page, its assets, its API and the billing webhook. API keys are not accepted here. */
 export interface Dashboard {
-  /** Undefined for paths that are not the dashboard's. */
+  /** Undefined for paths that do not belong to the dashboard. */
   handle(request: DashboardRequest): Promise<DashboardReply | undefined>
-  /** The account of a browser's session, for the stream; undefined without one. */
+  /** The account of a browser's session, for the stream; undefined if there is none. */
   accountOf(headers: DashboardRequest['headers']): Promise<string | undefined>
 }
 
@@ -53,13 +53,16 @@ export function createDashboard(deps: {
     }
     const context = { request, params, query: new URLSearchParams(request.search), token: token ?? '' }
     const session = token === undefined ? undefined : await users.findSession(token)
-    if (session !== undefined) limitRate(session.user.id)
-    if (route.access === 'open') return route.run(context as SignedIn)
-    if (session === undefined) throw new DashboardError(401, 'signed_out', 'Sign in first.')
+    if (session === undefined) {
+      if (route.access === 'open') return route.run(context as SignedIn)
+      throw new DashboardError(401, 'signed_out', 'Sign in first.')
+    }
+    const { accountId } = session.user
+    limitRate(session.user.id)
     if (route.access === 'operator' && session.user.role !== 'operator') {
       throw new DashboardError(403, 'operators_only', 'Only an operator may do this.')
     }
-    return route.run({ ...context, session, accountId: session.user.accountId })
+    return { ...(await route.run({ ...context, session, accountId })), readBy: accountId }
   }
 
   async function receiveBilling({ method, headers, body }: DashboardRequest): Promise<DashboardReply> {
@@ -96,8 +99,8 @@ export function createDashboard(deps: {
 }
 
 /**
- * A link or a form of another site would spend a customer's credits: the cookie comes with a navigation. Only the page
- * itself calls, and its one link is the download of the usage. Old browsers do not say where a call comes from.
+ * Because a navigation sends the cookie, a link or form on another site could spend a customer's credits. Only the page
+ * itself makes calls, and its only link is the download of the usage. Old browsers do not send these headers.
  */
 function refuseForeign({ path, headers }: DashboardRequest): void {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers
@@ -107,7 +110,7 @@ function refuseForeign({ path, headers }: DashboardRequest): void {
   }
 }
 
-/** Of every answer. */
+/** Adds the headers that every answer has. */
 function guarded(reply: DashboardReply): DashboardReply {
   return { ...reply, headers: [...reply.headers, ...GUARDS] }
 }
@@ -126,7 +129,8 @@ function toDashboardError(error: unknown): DashboardError | undefined {
   if (error instanceof ApiError) {
     return new DashboardError(error.status, publicCode(error.kind), error.message, error.headers.flat())
   }
-  // As the API answers it. The log and /ready have it once, and not again for every call of a page.
+  // The same answer as the API's. The log and /ready report it once, so it is not logged again for every call of a
+  // page.
   if (error instanceof StoreUnavailableError) {
     return new DashboardError(
       503,

@@ -67,7 +67,12 @@ test('a page of many rows is read and made in small portions, and only so many o
       return found
     },
   } as unknown as Accounts
-  const [page, download] = usageRoutes({ accounts: many, clock: { ...systemClock, now: () => TO_MS } })
+  let checks = 0
+  const [page, download] = usageRoutes({
+    accounts: many,
+    clock: { ...systemClock, now: () => TO_MS },
+    checkUnread: () => checks++,
+  })
   const run = (route: DashboardRoute | undefined) =>
     route?.run({ accountId: 'acc', query: new URLSearchParams() } as SignedIn)
   const textOf = (reply: DashboardReply | undefined) => Buffer.concat(reply?.body as Buffer[]).toString()
@@ -80,6 +85,7 @@ test('a page of many rows is read and made in small portions, and only so many o
   )
   assert.ok(Math.max(...portions) <= 1_000, `${Math.max(...portions)} rows in one turn`)
   assert.equal(textOf(await run(download)).split('\r\n').length, all.length + 2)
+  assert.equal(checks, 2)
 
   const statuses = await Promise.allSettled([page, page, page, page].map(run))
   assert.deepEqual(

@@ -12,6 +12,8 @@ export interface DashboardRequest {
   readonly headers: IncomingHttpHeaders
   readonly address: string
   readonly body: Buffer | undefined
+  /** Whether the browser has disconnected, so that nobody would read the answer. */
+  readonly isGone?: () => boolean
 }
 
 /** The compressed forms of a file, by content encoding. */
@@ -22,11 +24,15 @@ export interface EncodedFile {
 
 export interface DashboardReply {
   status: number
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   headers: string[]
   body: string | Buffer | readonly Buffer[]
-  /** Of a body that never changes: its compressed forms. */
+  /** The compressed forms of a body that never changes. */
   encoded?: EncodedFile
+  /** To be called once, when the answer was sent or cannot be sent. */
+  onSent?: () => void
+  /** The account whose unread answers this one counts towards. */
+  readBy?: string
 }
 
 /** What the user is shown when something failed. */
@@ -59,7 +65,7 @@ export interface SignedIn extends RouteContext {
 
 type RouteAccess = 'open' | 'user' | 'operator'
 
-/** A call of the dashboard. Everything but GET needs the CSRF token; the dispatcher enforces it. */
+/** A call of the dashboard. Every method except GET needs the CSRF token; the dispatcher enforces that. */
 export interface DashboardRoute {
   readonly method: string
   readonly path: string

@@ -1,16 +1,17 @@
-/** `stream`: an event per line, and from where it stopped. */
+/** `stream`: prints one event per line, and continues from where it stopped. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { writeJson } from '../../../clients/typescript/src/exact-json.ts'
 import { type StreamGap, Tapeline } from '../../../clients/typescript/src/index.ts'
 import { nearest } from '../../core/nearest.ts'
 import { EVENT_KINDS, type EventKind, isEventKind } from '../../events/kinds.ts'
 import { CommandError, needed, UsageError } from '../command.ts'
+import { parseListOption } from '../options.ts'
 import type { CustomerTerminal } from './run-data.ts'
 import type { ServiceLogin } from './service-login.ts'
 
 type Values = Readonly<Record<string, string | undefined>>
 
-/** A position that was lost repeats at most the events of this time. */
+/** If a position is lost, at most the events of this time are repeated. */
 const STORE_EVERY_MS = 1_000
 
 export async function runStream(
@@ -23,10 +24,11 @@ export async function runStream(
   const resumeAfter =
     numberOf(values, 'resume-after') ?? (file === undefined ? undefined : readPosition(file))
   const count = numberOf(values, 'count') ?? Number.POSITIVE_INFINITY
+  const addresses = parseListOption(values, 'addresses')
   const gaps: StreamGap[] = []
   const stream = new Tapeline(connection).stream({
     kinds: kindsOf(values),
-    ...(values.addresses === undefined ? {} : { addresses: listOf(values.addresses) }),
+    ...(addresses === undefined ? {} : { addresses }),
     ...(resumeAfter === undefined ? {} : { resumeAfter }),
     signal,
     onGap: (gap) => {
@@ -35,7 +37,7 @@ export async function runStream(
     },
     onReconnect: () => terminal.say('The connection ended; connecting again.'),
   })
-  /** A gap is a line of its own: who reads the lines must not take them for everything. */
+  /** A gap gets its own line, so that a reader of the lines does not take them for complete. */
   const printGaps = async () => {
     for (const gap of gaps.splice(0)) await terminal.print(`${writeJson({ gap })}\n`)
   }
@@ -56,7 +58,7 @@ export async function runStream(
         if (printed >= count) break
       }
     await printGaps()
-    // Also what brought no event of these kinds has been seen.
+    // The position also covers events of other kinds, which were seen but not printed.
     if (printed < count) position = stream.position ?? position
   } finally {
     if (file !== undefined && position !== undefined) storePosition(file, position)
@@ -65,18 +67,13 @@ export async function runStream(
 }
 
 function kindsOf(values: Values): EventKind[] {
-  return listOf(needed(values, 'kinds')).map((kind) => {
+  const kinds = parseListOption({ kinds: needed(values, 'kinds') }, 'kinds') ?? []
+  return kinds.map((kind) => {
     if (isEventKind(kind)) return kind
     const near = nearest(kind, EVENT_KINDS)
     throw new UsageError(`There is no kind "${kind}".${near === undefined ? '' : ` Did you mean ${near}?`}`)
   })
 }
-
-const listOf = (text: string) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
 
 function numberOf(values: Values, name: string): number | undefined {
   const text = values[name]

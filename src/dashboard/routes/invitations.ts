@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
-import type { AuditLog } from '../../accounts/audited.ts'
+import type { AuditLog } from '../../accounts/audit-log.ts'
 import { INVITATION_VALID_MS, type PasswordResets } from '../../accounts/password-reset.ts'
 import type { Users } from '../../accounts/users.ts'
 import { formatTime } from '../../core/time.ts'
@@ -18,9 +18,9 @@ const Invitation = Type.Object(
   { additionalProperties: false },
 )
 
-/** The operator creates accounts and invites people: whoever gets the one-time link chooses the password. */
+/** The operator creates accounts and invites people; the recipient of the one-time link chooses the password. */
 export function invitationRoutes(deps: {
-  /** With the audit log under the operator's name. */
+  /** Accounts whose changes are written to the audit log under the operator's name. */
   accountsOf: (context: SignedIn) => Accounts
   users: Users
   resets: PasswordResets

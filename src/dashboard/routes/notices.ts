@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { AuditLog } from '../../accounts/audited.ts'
+import type { AuditLog } from '../../accounts/audit-log.ts'
 import {
   NOTICE_KINDS,
   NOTICE_LENGTH,
@@ -31,7 +31,7 @@ const Notice = Type.Object(
   { additionalProperties: false },
 )
 
-/** Incidents and maintenance: the operator writes them, everybody who is signed in sees those of now. */
+/** Incidents and maintenance: the operator writes them, and every signed-in user sees the current ones. */
 export function noticeRoutes(deps: { notices: Notices; audit: AuditLog }): DashboardRoute[] {
   const { notices } = deps
   const note = ({ session }: SignedIn, action: string, { kind, title }: NoticeRecord) =>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type AccountRecord, type Accounts, MAX_CREDITS } from '../../accounts/accounts.ts'
-import type { AuditLog } from '../../accounts/audited.ts'
+import type { AuditLog } from '../../accounts/audit-log.ts'
 import type { Billing } from '../../accounts/billing.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
@@ -15,7 +15,7 @@ import { usageReply } from './usage.ts'
 
 export interface OperatorDeps {
   readonly accounts: Accounts
-  /** The same, with the audit log under the operator's name. */
+  /** The same, but changes are written to the audit log under the operator's name. */
   readonly accountsOf: (context: SignedIn) => Accounts
   readonly plans: PlanBook
   readonly users: Users
@@ -32,10 +32,12 @@ const CreditsWish = Type.Object(
 )
 const UserWish = Type.Object({ email: Type.String({ maxLength: 254 }) }, { additionalProperties: false })
 const AUDIT_PAGE = 100
-/** Balances of accounts are read in so many at a time; with all at once, other requests would wait for thousands. */
+/**
+ * Balances are read for this many accounts at a time. Reading all at once would make other requests wait for thousands.
+ */
 const READ_AT_ONCE = 50
 
-/** What an operator does. Each change is in the audit log. */
+/** The operator's calls. Each change is written to the audit log. */
 export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
   const { accounts, accountsOf, users } = deps
   const idOf = (context: SignedIn) => context.params.id ?? ''

@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
-import type { AuditLog } from '../../accounts/audited.ts'
+import type { AuditLog } from '../../accounts/audit-log.ts'
 import type { Notices } from '../../accounts/notices.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
 import { type SignInThrottle, TooManyAttempts } from '../../accounts/sign-in-throttle.ts'
-import type { UserRecord, Users } from '../../accounts/users.ts'
+import type { AuditOf, UserRecord, Users } from '../../accounts/users.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { DeviceCookies, SessionCookies } from '../cookies.ts'
@@ -87,7 +87,7 @@ function webhookPlan(plans: PlanBook): SessionView['webhook_plan'] {
   return smallest === undefined ? null : { name: smallest.name, tier: smallest.tier }
 }
 
-/** The session. A visitor without a cookie gets one with the answer. */
+/** The current session. A visitor without a cookie gets one with the answer. */
 export async function currentSession(
   deps: SessionDeps,
   { headers }: Pick<DashboardRequest, 'headers'>,
@@ -114,13 +114,10 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     return json(await viewOf(deps, token, user), 200, [...cookie, ...devices.set(user.email)])
   }
 
-  const note = (user: UserRecord, action: string, { address }: { address: string }) =>
-    deps.audit.note({
-      actor: user.email,
-      action,
-      accountId: user.accountId,
-      detail: `from ${address}`,
-    })
+  const entry =
+    (action: string, { address }: { address: string }): AuditOf =>
+    ({ email: actor, accountId }) =>
+      deps.audit.entry({ actor, action, accountId, detail: `from ${address}` })
 
   const refuseCrowd = (error: unknown): never => {
     if (!(error instanceof TooManyAttempts)) throw error
@@ -144,7 +141,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       if (user === undefined) {
         throw new DashboardError(401, 'wrong_credentials', 'The e-mail address or the password is wrong.')
       }
-      if (user.role === 'operator') await note(user, 'operator.signed_in', context.request)
+      if (user.role === 'operator') {
+        await deps.audit.note(entry('operator.signed_in', context.request)(user))
+      }
       return enter(user, context)
     }),
     openRoute('POST sign-up', async (context) => {
@@ -153,9 +152,10 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const credentials = readJsonBody(SignIn, context.request)
       const { address } = context.request
       const user = await throttle
-        .signUp(address, () => users.signUp(credentials, { address, known: false }))
+        .signUp(address, () =>
+          users.signUp(credentials, { address, known: false }, entry('user.signed_up', context.request)),
+        )
         .catch(refuseCrowd)
-      await note(user, 'user.signed_up', context.request)
       return enter(user, context)
     }),
     openRoute('POST invitation', async ({ request }) => {
@@ -164,10 +164,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     }),
     openRoute('POST welcome', async (context) => {
       const { token, ...credentials } = readJsonBody(Welcome, context.request)
-      const user = await users.redeem(token, credentials)
+      const user = await users.redeem(token, credentials, entry('operator.created', context.request))
       if (user === undefined)
         throw new DashboardError(403, 'invitation_used', 'This link was used or replaced.')
-      await note(user, 'operator.created', context.request)
       return enter(user, context)
     }),
     openRoute('POST reset-link', async ({ request }) => {
@@ -179,28 +178,37 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     openRoute('POST reset', async (context) => {
       const { token, password } = readJsonBody(Reset, context.request)
       const { address } = context.request
-      const user = await deps.resets.redeem(token, password, { address, known: true })
+      const user = await deps.resets.redeem(
+        token,
+        password,
+        { address, known: true },
+        entry('user.password_reset', context.request),
+      )
       if (user === undefined)
         throw new DashboardError(
           403,
           'reset_used',
           'This link was used, replaced by a newer one or is too old.',
         )
-      await note(user, 'user.password_reset', context.request)
       return enter(user, context)
     }),
     userRoute('POST password', async (context) => {
       const { user } = context.session
-      const input = readJsonBody(NewPassword, context.request)
+      const input = { ...readJsonBody(NewPassword, context.request), token: context.token }
       const { address } = context.request
       const changed = await throttle
-        .changePassword(user.id, () => users.changePassword(user, input, { address, known: true }))
+        .changePassword(user.id, () =>
+          users.changePassword(
+            user,
+            input,
+            { address, known: true },
+            entry('user.password', context.request),
+          ),
+        )
         .catch(refuseCrowd)
       if (!changed) {
         throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')
       }
-      await users.closeOtherSessions(user.id, context.token)
-      await note(user, 'user.password', context.request)
       return json({ changed: true })
     }),
     userRoute('POST sign-out', async ({ token }) => {

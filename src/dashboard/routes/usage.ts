@@ -10,11 +10,11 @@ import type { UsageView } from '../wire.ts'
 
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 400
-/** An account with many keys has hundreds of rows a day. */
+/** An account with many keys has hundreds of rows per day. */
 const MAX_ROWS = { page: 20_000, download: 200_000 }
-/** Of one account at a time: the page is read again every few seconds, perhaps in two tabs. */
+/** Concurrent reads per account. The page refreshes every few seconds, perhaps in two tabs. */
 const MAX_READS = { page: 3, download: 1 }
-/** Of so many rows one piece of text is made. */
+/** Rows that are formatted into one piece of text. */
 const ROWS_PER_PART = 500
 
 export interface UsageDeps {
@@ -22,11 +22,18 @@ export interface UsageDeps {
   readonly clock: Clock
 }
 
-export function usageRoutes(deps: UsageDeps): DashboardRoute[] {
+/**
+ * @param deps.checkUnread refuses an account that has too many unread answers. Only long answers call it, because a
+ * user who has lost a key must always be able to revoke it.
+ */
+export function usageRoutes(
+  deps: UsageDeps & { readonly checkUnread: (accountId: string) => void },
+): DashboardRoute[] {
   const pages = new ActiveCounts<string>()
   const downloads = new ActiveCounts<string>()
   return [
     userRoute('GET usage', async ({ accountId, query }) => {
+      deps.checkUnread(accountId)
       if (pages.left(accountId, MAX_READS.page) <= 0) throw busy('The usage is being read.')
       const end = pages.add(accountId)
       try {
@@ -36,6 +43,7 @@ export function usageRoutes(deps: UsageDeps): DashboardRoute[] {
       }
     }),
     userRoute('GET usage.csv', async ({ accountId, query }) => {
+      deps.checkUnread(accountId)
       const range = rangeOf(query, deps.clock)
       if (downloads.left(accountId, MAX_READS.download) <= 0) throw busy('A download is in progress.')
       const end = downloads.add(accountId)
@@ -56,7 +64,7 @@ function busy(message: string): DashboardError {
   return new DashboardError(429, 'rate_limited', message, ['Retry-After', '1'])
 }
 
-/** Also what an operator sees of an account. */
+/** Also used for what an operator sees of an account. */
 export async function usageReply(
   { accounts, clock }: UsageDeps,
   accountId: string,
@@ -79,7 +87,7 @@ export async function usageReply(
   return { ...reply, body: [Buffer.from(`${head},"rows":[`), ...texts, Buffer.from(']}')] }
 }
 
-/** The rows as text, with something in between, in pieces that are made one slice of time after the other. */
+/** The rows as text, joined by `between`, in pieces that are built one time slice after the other. */
 async function partsOf(
   rows: readonly UsageRow[],
   textOf: (row: UsageRow) => string,
@@ -147,7 +155,7 @@ async function csv(rows: readonly UsageRow[]): Promise<DashboardReply> {
   }
 }
 
-/** A cell that begins like a formula would be run by a spreadsheet. */
+/** A spreadsheet would run a cell that begins like a formula. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
