@@ -10,7 +10,7 @@ import { EXCHANGE_FAULTS, type Fault, type FaultSpec } from '../server/faults.ts
 
 type Json = Record<string, unknown>
 const FACTOR = 10
-/** Of a fault during which something is looked at: seconds of the machine, which others share. */
+/** For a fault during which something is checked, because the machine may be shared and slow. */
 const LONG_MS = 40_000
 const clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 1, 59, 0), factor: FACTOR })
 const tried = new Set<string>()
@@ -172,7 +172,7 @@ test('late-close delays the closing frame, missing-close withholds it', async ()
   await client.waitFor(() => rows(client, 'solusdt@kline_1s').length > 12)
   const late = (stream: string) =>
     rows(client, stream).filter((row) => ((row.k as Json).t as number) > startMs)
-  // The clock runs fast: a timer that is a millisecond early is many of its own.
+  // The clock runs fast, so a timer that is one millisecond early is many milliseconds early on that clock.
   assert.ok(arrivals.length > 3 && arrivals.every((delay) => delay >= 3_950), `${arrivals}`)
   assert.equal(late('ethusdt@kline_1s').length, 0)
   assert.ok(late('solusdt@kline_1s').length > 5)
@@ -345,6 +345,8 @@ test('partial answers end in the middle; misread ones are of another time, other
   await fault({ kind: 'partial', venue: 'spot', count: 1 })
   assert.ok((await venueTime()) > 0, 'an answer without rows is no hit')
   assert.deepEqual(await opens(), whole.slice(0, 5))
+  await fault({ kind: 'empty', venue: 'spot', count: 1 })
+  assert.deepEqual(await opens(), [])
   await fault({ kind: 'other-range', venue: 'spot', offsetMs: -300_000, count: 1 })
   assert.deepEqual(
     await opens(),

@@ -1,4 +1,4 @@
-/** Puts the parts of one venue together: its clock, its streams, its sockets and its REST service. */
+/** Assembles the parts of one venue: its clock, its streams, its sockets and its REST service. */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { FaultSwitches } from '../server/faults.ts'
 import { answersOf, type RestReply, type RestService } from '../server/service.ts'
@@ -18,6 +18,12 @@ export interface VenueState extends SocketsState {
   readonly streams: string[]
 }
 
+/** Paths for which faults can be set separately. */
+const SERVICES = [
+  { ending: '/openInterestHist', name: 'open-interest' },
+  { ending: '/aggTrades', name: 'agg-trades' },
+]
+
 export interface VenueServer {
   readonly port: number
   state(): VenueState
@@ -26,7 +32,7 @@ export interface VenueServer {
 
 export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse' | 'misread'>
 
-/** Whether a symbol is listed now, as far as faults are concerned. */
+/** Whether a symbol is currently listed, as far as faults decide it. */
 export type IsListed = (symbol: AssetSymbol) => boolean
 
 export interface SessionParts {
@@ -71,7 +77,7 @@ export async function startVenue(
     ...rest,
     venue,
     name: 'rest',
-    nameOf: ({ path }) => (path.endsWith('/openInterestHist') ? 'open-interest' : undefined),
+    nameOf: ({ path }) => SERVICES.find(({ ending }) => path.endsWith(ending))?.name,
     handle: async (request, flaws) => typed(await rest.handle(request, flaws)),
     refuse: (status, retryAfterS) => typed(rest.refuse(status, retryAfterS)),
   }

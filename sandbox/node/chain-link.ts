@@ -1,7 +1,7 @@
 /**
- * The chain and its nodes in different processes: length-prefixed messages over loopback TCP. A node gets a
- * start state and then every event; one that does not read (it is stopped) is cut off when too much waits for
- * it and catches up when it comes back. Nobody else's pace depends on it.
+ * Connects the chain and its nodes in different processes, with length-prefixed messages over loopback TCP. A node gets
+ * a start state and then every event. A node that does not read, because it is stopped, is disconnected when too much
+ * data waits for it, and catches up when it comes back. It never slows down the others.
  */
 
 import type { AddressInfo } from 'node:net'
@@ -9,6 +9,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'
 import { backoffMs } from '../../src/kit/backoff.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
 import type { Chain } from './chain.ts'
 import {
   type ChainCommand,
@@ -38,7 +39,7 @@ function write(socket: Socket, message: ToNode | ToChain): void {
   socket.write(body)
 }
 
-/** Undefined where the other side does not speak this protocol. */
+/** Undefined if the other side does not speak this protocol. */
 function readMessage<T>(bytes: Buffer): T | undefined {
   try {
     return deserialize(bytes) as T
@@ -103,7 +104,12 @@ export async function serveLink(chain: Chain, port: number): Promise<ChainLink> 
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      // From now on, errors concern connections that could not be accepted.
+      ignoreSocketErrors(server)
+      resolve()
+    })
   })
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,4 +1,4 @@
-/** Each fault switch is visible over real sockets, ends when it should, and leaves the truth alone. */
+/** Each fault switch is visible over real sockets, ends when it should, and does not change the truth. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -59,12 +59,12 @@ describe('fault switches', () => {
     await client.waitFor((frame) => frame.type === 'orderbook_delta')
     return { client, ticker }
   }
-  /** How many frames of its markets come in a while, beside those that are on their way. */
+  /** How many frames of its markets arrive in a while, not counting those already on their way. */
   async function countFrames(client: TestSocket): Promise<number> {
     await clock.arrived()
     const start = client.texts.length
     await clock.run(3_000, 1_000)
-    // Markets of other symbols are announced to everybody.
+    // Markets of other symbols are announced to every client.
     return client.texts.slice(start).filter((text) => !text.includes('"new_market"')).length
   }
 
@@ -405,8 +405,12 @@ describe('fault switches', () => {
       const pages = [first]
       for (let last = first; last.cursor !== ''; pages.push(last)) last = await page(last.cursor)
       const all = pages.flatMap(({ trades }) => trades.map((trade) => trade.trade_id))
-      // New trades may come while the pages are read: those before them are all there.
+      // New trades may arrive while the pages are read; all trades before them must be there.
       assert.deepEqual(all.slice(-whole.length), whole)
+    })
+    await withFault({ kind: 'empty', venue: 'kalshi' }, async () => {
+      const { trades, cursor } = await page()
+      assert.deepEqual({ trades, cursor }, { trades: [], cursor: '' })
     })
     await withFault({ kind: 'partial', venue: 'polymarket', channel: 'gamma' }, async () => {
       const some = await openMarkets(sandbox, 'btc-up-or-down-15m', 100)

@@ -24,28 +24,35 @@ export const PREDICTION_PORTS = ['gamma', 'clob', 'data', 'ws', 'rtds', 'kalshi'
 type PortName = (typeof PREDICTION_PORTS)[number] | 'control'
 
 export interface SandboxPredictionsOptions {
-  /** The same seed as the sandbox exchanges gives the same spot price. */
+  /** With the same seed as the sandbox exchanges, the spot price is the same. */
   seed: number
   clock?: Clock
-  /** Where the venues listen; loopback without it. Whoever gives one sets `faults` directly: no control port opens. */
+  /**
+   * Where the venues listen; loopback if omitted. If given, no control port opens, and the caller sets `faults`
+   * directly.
+   */
   listen?: Listen
-  /** As given to the sandbox exchanges; their candles settle the hourly and daily questions. */
+  /** The same value as for the sandbox exchanges, whose candles settle the hourly and daily questions. */
   tradesPerSecond?: number
   /** Time between book changes in the running 5m and 15m markets. */
   slotMs?: number
   /** Rounds before a feed moves to its next phase and aggregator. */
   phaseRounds?: number
   providers?: number
-  /** Contracts of an hourly or daily event of the second venue. */
+  /** Contracts per hourly or daily event of the second venue. */
   strikes?: number
-  /** How long before its window a market may be listed; a day without it. The less, the smaller the world. */
+  /** How long before its window a market may be listed; a day if omitted. A smaller value makes a smaller world. */
   aheadMs?: number
-  /** Windows that start at or after this time are of the venue's second protocol. */
+  /** The share of Up/Down windows that nobody wins; none if omitted. */
+  splitShare?: number
+  /** Whether contracts of the second venue may be paused, and may close later than first listed. */
+  isChanging?: boolean
+  /** Windows that start at or after this time use the venue's second protocol. */
   v2FromMs?: number
   /** A public key (PEM) to accept instead of a generated account. */
   kalshiAccount?: { keyId: string; publicKey: string }
   signatureToleranceMs?: number
-  /** 0 or left out: any free port. Providers take ports from `ethereum` on. */
+  /** 0 or omitted means any free port. Providers use consecutive ports from `ethereum` on. */
   ports?: Partial<Record<PortName, number>>
   /** How often the streams are served. */
   tickMs?: number
@@ -58,7 +65,7 @@ export interface SandboxPredictions {
   readonly polymarket: Readonly<Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>>
   readonly kalshi: { readonly restUrl: string; readonly wsUrl: string } & KalshiAccount
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
-  /** Empty when the caller said where to listen. */
+  /** Empty if the caller passed `listen`. */
   readonly controlUrl: string
   readonly faults: FaultSwitches
   readonly world: PredictionWorld
@@ -92,6 +99,8 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     ...(options.v2FromMs === undefined ? {} : { v2FromMs: options.v2FromMs }),
     ...(options.strikes === undefined ? {} : { strikes: options.strikes }),
     ...(options.aheadMs === undefined ? {} : { aheadMs: options.aheadMs }),
+    ...(options.splitShare === undefined ? {} : { splitShare: options.splitShare }),
+    ...(options.isChanging === undefined ? {} : { isChanging: options.isChanging }),
   })
   const faults = createFaults(clock)
   const venueOf = (name: (typeof PREDICTION_VENUES)[number]): PredictionVenue => ({

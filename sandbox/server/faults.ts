@@ -1,13 +1,13 @@
 /**
  * Fault switches of the simulated venues: what is wrong right now. A fault concerns one venue, optionally one symbol,
- * channel or provider, and lasts for a duration of the sandbox's clock, for a number of hits, or until it is cleared.
+ * channel or provider, and lasts for a duration on the sandbox's clock, for a number of hits, or until it is cleared.
  */
 import { type AssetSymbol, parseSymbol } from '../../src/core/symbol.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 
 /**
- * kind → what it does. Kinds that act on sockets and on requests need `channel: 'rest'` (or gamma, clob, data) for
- * requests.
+ * Maps a kind to its effect. Kinds that act on both sockets and requests need `channel: 'rest'` (or gamma, clob, data)
+ * for requests.
  */
 const COMMON_FAULTS = {
   drop: 'cuts the sockets and refuses new ones for durationMs; REST: resets the connection',
@@ -26,6 +26,7 @@ const COMMON_FAULTS = {
   maintenance: 'sockets are closed with 1001 and refused with 503, REST answers 503; without a channel both',
   stale: 'REST answers what was true delayMs ago; times and statuses are right',
   partial: 'lists in REST answers end after half of their rows; a cursor goes on behind the last one sent',
+  empty: 'lists in REST answers have no rows, and no page follows',
   'other-range': 'REST answers for a time (or ids) offsetMs away from what was asked for',
   'other-symbol': 'REST answers for another symbol, where the answer names it',
   delisted:
@@ -50,6 +51,8 @@ export const PREDICTION_FAULTS = {
   'rejected-key': 'sockets are refused with 401, as with a key that was revoked',
   'crossed-book': 'the next book change puts a bid on the ask (count: how many)',
   'lying-provider': 'a provider (all without `provider`) answers with prices 3 % too high',
+  reorg:
+    'rounds are of blocks that the chain replaces when it ends: early, some with another price (with `provider`: as that one sees the chain)',
   'chain-halt': 'no blocks and no rounds (with `provider`: as that one sees the chain)',
 }
 type FaultKind = keyof typeof EXCHANGE_FAULTS | keyof typeof PREDICTION_FAULTS
@@ -60,7 +63,10 @@ export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
   kind: FaultKind
   venue: Venue
   symbol?: AssetSymbol
-  /** A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data, open-interest. */
+  /**
+   * A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data, open-interest,
+   * agg-trades.
+   */
   channel?: string
   /** Index of the RPC provider. */
   provider?: number
@@ -76,7 +82,7 @@ export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
 export interface Fault extends FaultSpec {
   readonly id: number
   readonly startedAtMs: number
-  /** null: until cleared. */
+  /** Null if it lasts until it is cleared. */
   endsAtMs: number | null
   hits: number
 }
@@ -109,10 +115,11 @@ const OF_REQUESTS: readonly FaultKind[] = [
   'maintenance',
   'stale',
   'partial',
+  'empty',
   'other-range',
   'other-symbol',
 ]
-const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data', 'open-interest']
+const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data', 'open-interest', 'agg-trades']
 const MAX_HISTORY = 200
 
 export function createFaults(clock: Clock) {
@@ -164,13 +171,13 @@ export function createFaults(clock: Clock) {
     list: current,
     /** The first active fault of a kind that concerns the target; does not count as a hit. */
     find,
-    /** As `find`, and counts a hit. */
+    /** Like `find`, but counts a hit. */
     hit(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined {
       const fault = find(kind, venue, target)
       if (fault !== undefined) fault.hits++
       return fault
     },
-    /** Faults of a kind, active or past, newest last: what they did to the past stays. */
+    /** Faults of a kind, active or past, newest last, because their effect on the past remains. */
     history: (kind: FaultKind, venue: FaultVenue): readonly Fault[] =>
       past.length === 0 ? past : past.filter((fault) => fault.kind === kind && fault.venue === venue),
     /** The milliseconds by which a venue's clock is ahead. */
@@ -183,7 +190,7 @@ export function createFaults(clock: Clock) {
   }
 }
 
-/** Without a duration a fault lasts until cleared; only a cut of the sockets is over at once. */
+/** Without a duration a fault lasts until it is cleared, except that cutting the sockets is over at once. */
 function endOf(spec: FaultSpec, startedAtMs: number): number | null {
   if (spec.durationMs !== undefined) return startedAtMs + spec.durationMs
   return spec.kind === 'drop' && !isRest(spec) ? startedAtMs : null
@@ -207,7 +214,7 @@ function concerns(fault: Fault, venue: FaultVenue, target: FaultTarget): boolean
 
 const NUMBERS = ['provider', 'durationMs', 'count', 'delayMs', 'offsetMs', 'retryAfterS', 'status'] as const
 
-/** Every field is checked: a fault that silently does nothing would make a test pass for the wrong reason. */
+/** Every field is checked, because a fault that silently does nothing would make a test pass for the wrong reason. */
 export function parseFault(
   text: string,
   known: { kinds: Partial<Record<FaultKind, string>>; venues: readonly FaultVenue[] },

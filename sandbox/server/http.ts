@@ -1,11 +1,14 @@
-/** A loopback HTTP server, and bodies with a limit. */
+/** A loopback HTTP server, and reading bodies with a size limit. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ignoreConnectionErrors } from '../../src/kit/socket-errors.ts'
+import { ignoreConnectionErrors, ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
 
 const MAX_BODY_BYTES = 65_536
-/** Far longer than a client leaves a connection unused: one that is closed while a request is on its way is a reset. */
+/**
+ * Far longer than a client leaves a connection unused, because closing one while a request is on its way looks like a
+ * reset.
+ */
 const KEEP_ALIVE_MS = 60_000
 
 export interface HttpServer {
@@ -16,9 +19,9 @@ export interface HttpServer {
 
 export async function startHttpServer(options: {
   port: number
-  /** A request whose handler throws is cut. */
+  /** If the handler throws, the connection is cut. */
   handle: (incoming: IncomingMessage, response: ServerResponse) => Promise<void> | void
-  /** Without it upgrades are cut. */
+  /** If omitted, upgrades are cut. */
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }): Promise<HttpServer> {
   const server = createServer(async (incoming, response) => {
@@ -35,6 +38,8 @@ export async function startHttpServer(options: {
     server.once('error', reject)
     server.listen(options.port, '127.0.0.1', () => {
       server.off('error', reject)
+      // From now on, errors concern connections that could not be accepted.
+      ignoreSocketErrors(server)
       resolve()
     })
   })

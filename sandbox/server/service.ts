@@ -6,40 +6,40 @@ import { unfitValue } from './unfit-value.ts'
 
 export interface RestReply {
   readonly status: number
-  /** Text is sent as it is, everything else as JSON. */
+  /** Text is sent unchanged, everything else as JSON. */
   readonly body: unknown
   readonly headers?: Record<string, string>
 }
 
-/** What faults leave of an answer that is otherwise right. */
+/** What faults do to an otherwise correct answer. */
 export interface Flaws {
-  /** The data is as old as this; times and statuses are not. */
+  /** The data is this old; times and statuses are current. */
   readonly lagMs: number
-  /** For services that page by cursor: half the rows, and the cursor of the last of them. */
+  /** For services that page by cursor: half the rows, with the cursor of the last of them. */
   readonly isPartial: boolean
 }
 
 export interface RestService {
   readonly venue: FaultVenue
-  /** gamma, clob, data, rest: the channel of a fault that concerns this service only. */
+  /** gamma, clob, data or rest: the channel of a fault that concerns only this service. */
   readonly name: string
   readonly provider?: number
-  /** The same for requests that can fail apart from the others. */
+  /** The same for requests that can fail separately from the others. */
   nameOf?(request: RestRequest): string | undefined
   handle(request: RestRequest, flaws: Flaws): Promise<RestReply> | RestReply
-  /** Whether `handle` itself leaves out rows of a partial answer. */
+  /** Whether `handle` itself omits rows of a partial answer. */
   readonly cutsPages?: boolean
-  /** The symbol that a request is about, for faults of one symbol. */
+  /** The symbol that a request concerns, for faults of one symbol. */
   symbolOf?(request: RestRequest): AssetSymbol | undefined
-  /** The question that is answered instead; undefined where nobody could tell that it was another one. */
+  /** The request that is answered instead; undefined if nobody could tell the two answers apart. */
   misread?(request: RestRequest, as: Misreading): RestRequest | undefined
   /** What is still answered during maintenance. */
   duringMaintenance?(request: RestRequest): RestReply | undefined
-  /** How this venue words a refusal. */
+  /** A refusal in this venue's wording. */
   refuse(status: number, retryAfterS: number): RestReply
 }
 
-/** Of another time or with other ids, or of another symbol. */
+/** For another time or other ids, or for another symbol. */
 export type Misreading = { readonly offsetMs: number } | 'other-symbol'
 
 const DEFAULT_LAG_MS = 60_000
@@ -79,7 +79,7 @@ export function answersOf(options: {
     return [misread(request, target), { lagMs, isPartial }]
   }
 
-  /** A fault is hit only by a question that can be misread. */
+  /** Counts as a hit only if the request can be misread. */
   function misread(request: RestRequest, target: FaultTarget): RestRequest {
     for (const kind of ['other-range', 'other-symbol'] as const) {
       const fault = faults.find(kind, venue, target)
@@ -93,16 +93,18 @@ export function answersOf(options: {
     return request
   }
 
-  /** Hit only by an answer that has rows. */
+  /** Counts as a hit only if the answer has rows. */
   function cut(body: unknown, target: FaultTarget): unknown {
-    const fault = service.cutsPages === true ? undefined : faults.find('partial', venue, target)
-    const half = fault === undefined ? undefined : halfOf(body)
-    if (fault === undefined || half === undefined) return body
+    const empty = faults.find('empty', venue, target)
+    const partial = service.cutsPages === true ? undefined : faults.find('partial', venue, target)
+    const fault = empty ?? partial
+    const left = fault === undefined ? undefined : empty === undefined ? halfOf(body) : withoutRows(body)
+    if (fault === undefined || left === undefined) return body
     fault.hits++
-    return half
+    return left
   }
 
-  /** Hit only by an answer with a price. */
+  /** Counts as a hit only if the answer has a price. */
   function spoil(text: string, target: FaultTarget): string {
     const fault = faults.find('unfit-value', venue, target)
     const unfit = fault === undefined ? undefined : unfitValue(text)
@@ -136,10 +138,13 @@ export function answersOf(options: {
   }
 }
 
-/** The lists of rows in the answers of the venues that do not page by cursor. */
+/** The lists of rows in answers of the venues that do not page by cursor. */
 const LISTS = ['symbols', 'universe', 'result']
+/** The lists in answers of the other venues, and the members that mark their last page. */
+const PAGED_LISTS = ['data', 'markets', 'trades', 'candlesticks']
+const LAST_PAGE = { cursor: '', pagination: { has_more: false, next_cursor: null } }
 
-/** undefined for an answer without rows. */
+/** Undefined for an answer without rows. */
 function halfOf(body: unknown): unknown {
   if (Array.isArray(body)) return body.length === 0 ? undefined : firstHalf(body)
   if (typeof body !== 'object' || body === null) return undefined
@@ -149,9 +154,21 @@ function halfOf(body: unknown): unknown {
   return list === undefined ? undefined : { ...body, [list[0]]: firstHalf(list[1] as unknown[]) }
 }
 
+/** Undefined for an answer without rows. */
+function withoutRows(body: unknown): unknown {
+  if (Array.isArray(body)) return body.length === 0 ? undefined : []
+  if (typeof body !== 'object' || body === null) return undefined
+  const list = Object.entries(body).find(
+    ([key, value]) => [...LISTS, ...PAGED_LISTS].includes(key) && Array.isArray(value) && value.length > 0,
+  )
+  if (list === undefined) return undefined
+  const last = Object.entries(LAST_PAGE).filter(([key]) => Object.hasOwn(body, key))
+  return { ...body, ...Object.fromEntries(last), [list[0]]: [] }
+}
+
 export const firstHalf = <T>(rows: readonly T[]): T[] => rows.slice(0, Math.floor(rows.length / 2))
 
-/** A request with other values in its query, where it has them. */
+/** The request with these query values changed; undefined if it has none of them. */
 export function withQuery(
   request: RestRequest,
   names: readonly string[],
@@ -170,7 +187,7 @@ export function withQuery(
   return isChanged ? { ...request, query } : undefined
 }
 
-/** The symbol after it. */
+/** The next symbol in the list. */
 export const otherSymbol = (symbol: AssetSymbol): AssetSymbol =>
   SYMBOLS[(SYMBOLS.indexOf(symbol) + 1) % SYMBOLS.length] as AssetSymbol
 

@@ -1,4 +1,4 @@
-/** Proxies, aggregators and the call bundler of the simulated chain, as seen at a time of that chain. */
+/** The proxies, aggregators and multicall contract of the simulated chain, as seen at a time of that chain. */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { CHAIN, ORACLE_DECIMALS, type Round, type Rounds } from '../world/rounds.ts'
 import {
@@ -20,10 +20,17 @@ interface CallResult {
 export interface ChainSight {
   /** Time of the newest block. */
   readonly headMs: number
-  /** Whether a round was lost to a halt of the chain. */
+  /** Whether a round was lost because the chain halted. */
   isLost(round: Round): boolean
+  /** The round as this node has it now: before a block is replaced, the version in that block. */
+  versionOf(round: Round): Round
   answerOf(symbol: AssetSymbol, round: Round): bigint
 }
+
+/** A round in a block that is later replaced is at most this much earlier, and still after the previous round. */
+export const MAX_EARLY_MS = 8_000
+
+const timeOf = ({ updatedAtS }: Round) => updatedAtS * 1_000
 
 const done = (data: string): CallResult => ({ data })
 const reverted = (reason: string): CallResult => ({
@@ -40,26 +47,26 @@ export function createContracts(rounds: Rounds) {
 
   /** The last round that the chain has and did not lose. */
   function latest(symbol: AssetSymbol, sight: ChainSight): Round | undefined {
-    let round = rounds.latest(symbol, sight.headMs)
-    while (round !== undefined && sight.isLost(round))
-      round = rounds.latest(symbol, (round.updatedAtS - 1) * 1_000)
+    let round = rounds.latest(symbol, sight.headMs + MAX_EARLY_MS)
+    while (round !== undefined && (sight.isLost(round) || timeOf(sight.versionOf(round)) > sight.headMs))
+      round = rounds.latest(symbol, timeOf(round) - 1_000)
     return round
   }
   function roundData(
     symbol: AssetSymbol,
-    round: Round | undefined,
+    known: Round | undefined,
     sight: ChainSight,
     isProxy: boolean,
   ): CallResult {
-    if (round === undefined || round.updatedAtS * 1_000 > sight.headMs || sight.isLost(round))
-      return reverted('No data present')
+    const round = known === undefined || sight.isLost(known) ? undefined : sight.versionOf(known)
+    if (round === undefined || timeOf(round) > sight.headMs) return reverted('No data present')
     const id = isProxy ? round.id : BigInt(round.number)
     return done(
       `0x${word(id)}${word(sight.answerOf(symbol, round))}${word(round.startedAtS)}${word(round.updatedAtS)}${word(id)}`,
     )
   }
 
-  /** By address, of the phases that the chain has reached. */
+  /** By address, for the phases that the chain has reached. */
   const aggregators = new Map<string, { readonly symbol: AssetSymbol; readonly phase: number }>()
   const knownPhase = new Map<AssetSymbol, number>()
 
@@ -77,7 +84,7 @@ export function createContracts(rounds: Rounds) {
     if (!aggregators.has(wanted))
       for (const symbol of proxies.values()) addAggregators(symbol, phaseOf(symbol))
     const found = aggregators.get(wanted)
-    // A node that is behind does not have those of later phases.
+    // A node that is behind does not have the aggregators of later phases.
     return found !== undefined && found.phase <= phaseOf(found.symbol) ? found : undefined
   }
 
@@ -158,7 +165,7 @@ export function createContracts(rounds: Rounds) {
     if (symbol !== undefined) return callProxy(symbol, data, sight)
     const behind = aggregatorAt(address, sight.headMs)
     if (behind !== undefined) return callAggregator(behind.symbol, behind.phase, data, sight)
-    // An address without code answers nothing.
+    // An address without code returns nothing.
     return done('0x')
   }
   return { call /** The feed and phase behind an aggregator's address. */, aggregatorAt }

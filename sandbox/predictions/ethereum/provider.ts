@@ -1,6 +1,6 @@
-/** One JSON-RPC provider of the simulated chain. Providers are a block or two apart, as in life. */
+/** One JSON-RPC provider of the simulated chain. Providers are a block or two apart, as in reality. */
 import { hash } from 'node:crypto'
-import type { AssetSymbol } from '../../../src/core/symbol.ts'
+import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import type { Fault, FaultSwitches } from '../../server/faults.ts'
 import { parseObject } from '../../server/json.ts'
 import {
@@ -13,12 +13,15 @@ import {
 } from '../../server/service.ts'
 import type { RestRequest } from '../../server/transport.ts'
 import { CHAIN, type Round, type Rounds } from '../world/rounds.ts'
-import { ANSWER_UPDATED, quantity, word } from './abi.ts'
-import { type ChainSight, type Contracts, createContracts } from './contracts.ts'
+import { ANSWER_UPDATED, quantity, SELECTORS, word } from './abi.ts'
+import { type ChainSight, type Contracts, createContracts, MAX_EARLY_MS } from './contracts.ts'
 
 const MAX_LOG_BLOCKS = 2_000
 const PRUNED_AFTER_MS = 36 * 3_600_000
 const LIE_PERCENT = 103n
+/** How the answer in a replaced block differs from the final one. */
+const orphanedBy = ({ number, answer }: Round): bigint =>
+  number % 3 === 0 ? 0n : number % 3 === 1 ? answer / 500n : -answer / 400n
 
 class RpcError extends Error {
   readonly code: number
@@ -83,16 +86,19 @@ export function createProvider(options: {
     handle,
     misread(request, as) {
       const body = parseObject(request.body)
-      const filter = Array.isArray(body?.params) ? (body.params[0] as unknown) : undefined
-      if (body?.method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined
-      const other = misreadFilter(
-        { rounds, contracts, nowMs: options.now() },
-        filter as Record<string, unknown>,
-        as,
-      )
+      if (!Array.isArray(body?.params)) return undefined
+      const [asked, ...rest] = body.params as unknown[]
+      if (typeof asked !== 'object' || asked === null) return undefined
+      const question = asked as Record<string, unknown>
+      const other =
+        body.method === 'eth_getLogs'
+          ? misreadFilter({ rounds, contracts, nowMs: options.now() }, question, as)
+          : body.method === 'eth_call'
+            ? misreadCall(question, as)
+            : undefined
       return other === undefined
         ? undefined
-        : { ...request, body: JSON.stringify({ ...body, params: [other] }) }
+        : { ...request, body: JSON.stringify({ ...body, params: [other, ...rest] }) }
     },
     refuse: (status) => ({
       status,
@@ -104,7 +110,7 @@ export function createProvider(options: {
   }
 }
 
-/** Logs of other blocks or of another feed: both say which they are of. */
+/** Logs of other blocks or of another feed; in both cases the logs say to which they belong. */
 function misreadFilter(
   { rounds, contracts, nowMs }: { rounds: Rounds; contracts: Contracts; nowMs: number },
   filter: Record<string, unknown>,
@@ -123,13 +129,36 @@ function misreadFilter(
   return { ...filter, address: rounds.aggregator(otherSymbol(feed.symbol), feed.phase) }
 }
 
+const ROUND_ASKED = new RegExp(`(${SELECTORS.getRoundData.slice(2)})([0-9a-f]{64})`, 'g')
+const PROXIES = new RegExp(SYMBOLS.map((symbol) => CHAIN.proxies[symbol].slice(2)).join('|'), 'gi')
+
+/**
+ * Other rounds, which state their id, or rounds of another feed, which do not; as a single call or inside a multicall.
+ */
+function misreadCall(call: Record<string, unknown>, as: Misreading): Record<string, unknown> | undefined {
+  const text = JSON.stringify(call)
+  const other =
+    as === 'other-symbol'
+      ? text.replace(PROXIES, (address) => {
+          const symbol = SYMBOLS.find((each) => isSameText(CHAIN.proxies[each].slice(2), address))
+          return symbol === undefined ? address : CHAIN.proxies[otherSymbol(symbol)].slice(2).toLowerCase()
+        })
+      : text.replace(ROUND_ASKED, (_, selector: string, round: string) => {
+          const moved = BigInt(`0x${round}`) + BigInt(Math.round(as.offsetMs / CHAIN.roundMs))
+          return `${selector}${word(moved)}`
+        })
+  return other === text ? undefined : JSON.parse(other)
+}
+
+const isSameText = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
 const failure = (id: unknown, { code, message, data }: RpcError) => ({
   jsonrpc: '2.0',
   id,
   error: { code, message, ...(data === undefined ? {} : { data }) },
 })
 
-/** What the faults leave of the chain. */
+/** The chain as far as the faults let it be seen. */
 function sightOf(options: {
   rounds: Rounds
   faults: FaultSwitches
@@ -142,15 +171,32 @@ function sightOf(options: {
     .filter((fault) => fault.provider === undefined || fault.provider === provider)
   const endOf = (fault: Fault) => fault.endsAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = options.now() - provider * CHAIN.blockMs
+  const fork = faults
+    .history('reorg', 'ethereum')
+    .find(
+      (fault) =>
+        (fault.provider === undefined || fault.provider === provider) &&
+        nowMs >= fault.startedAtMs &&
+        nowMs < endOf(fault),
+    )
+  const isLost = ({ updatedAtS }: Round) =>
+    halts.some(
+      (fault) =>
+        fault.provider === undefined &&
+        updatedAtS * 1_000 > fault.startedAtMs &&
+        updatedAtS * 1_000 < endOf(fault),
+    )
   const halt = halts.find((fault) => nowMs >= fault.startedAtMs && nowMs < endOf(fault))
   return {
     headMs: rounds.blockTimeMs(rounds.blockAt(halt === undefined ? nowMs : halt.startedAtMs)),
-    // A whole chain that stood still has no rounds of that time, ever; one blind provider has them later.
-    isLost({ updatedAtS }) {
-      const ms = updatedAtS * 1_000
-      return halts.some(
-        (fault) => fault.provider === undefined && ms > fault.startedAtMs && ms < endOf(fault),
-      )
+    // If the whole chain stood still, it never has rounds from that time; a single blind provider gets them later.
+    isLost,
+    versionOf(round) {
+      if (fork === undefined || isLost(round)) return round
+      const early = CHAIN.blockMs * (1 + (round.number % (MAX_EARLY_MS / CHAIN.blockMs)))
+      const updatedAtS = round.updatedAtS - early / 1_000
+      if (updatedAtS * 1_000 < fork.startedAtMs) return round
+      return { ...round, updatedAtS, answer: round.answer + orphanedBy(round) }
     },
     answerOf(symbol, round) {
       const lies = faults.find('lying-provider', 'ethereum', { channel: 'rest', symbol, provider })

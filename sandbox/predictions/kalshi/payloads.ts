@@ -5,30 +5,30 @@ import { delayedMs, type PredictionVenue } from '../venue.ts'
 import type { Life, MarketTrade } from '../world/life.ts'
 import { decimalsOf, type StrikeEvent, type StrikeMarket } from '../world/strikes.ts'
 
-export type Status = 'initialized' | 'active' | 'closed' | 'determined' | 'finalized'
+export type Status = 'initialized' | 'active' | 'inactive' | 'closed' | 'determined' | 'finalized'
 
 const HOUR_MS = 3_600_000
-/** The reference of a quarter hour is published shortly after its open. */
+/** The reference price of a quarter hour is published shortly after its open. */
 const REFERENCE_AFTER_MS = 2_000
 const DETERMINED_BEFORE_MS = 6_000
 /** Share of the volume that stays open. */
 const OPEN_SHARE = 0.6
 
 const DOLLARS = Array.from({ length: 1_001 }, (_, i) => (i / 1_000).toFixed(4))
-/** Thousandths of a dollar, four decimals. */
+/** Thousandths of a dollar, with four decimals. */
 export const dollars = (thousandths: number): string =>
   DOLLARS[thousandths] ?? (thousandths / 1_000).toFixed(4)
-/** Whole hundredths of a contract, two decimals. */
+/** Hundredths of a contract, with two decimals. */
 export function contracts(hundredths: number): string {
   const cents = Math.abs(hundredths) % 100
   const whole = (Math.abs(hundredths) - cents) / 100
   return `${hundredths < 0 ? '-' : ''}${whole}.${cents < 10 ? '0' : ''}${cents}`
 }
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString().replace('.000Z', 'Z')
-/** The second that was written last: what is sent at once is of the same one. */
+/** The last second that was formatted, because frames sent together usually fall into the same second. */
 let written = { second: Number.NaN, text: '' }
 const three = (value: number) => String(value).padStart(3, '0')
-/** Microseconds, as trades and deltas have them. */
+/** With microseconds, as in trades and deltas. */
 export function isoMicros(timeMs: number): string {
   const second = Math.floor(timeMs / 1_000)
   if (second !== written.second)
@@ -42,23 +42,29 @@ export const settledMsOf = (venue: PredictionVenue, event: StrikeEvent): number 
 export function statusOf(venue: PredictionVenue, event: StrikeEvent): Status {
   const nowMs = venue.now()
   if (nowMs < event.openMs) return 'initialized'
+  const { pause } = event
+  if (pause !== undefined && nowMs >= pause.fromMs && nowMs < pause.toMs) return 'inactive'
   if (nowMs < event.closeMs) return 'active'
   const settledMs = settledMsOf(venue, event)
   if (nowMs < settledMs - DETERMINED_BEFORE_MS) return 'closed'
   return nowMs < settledMs ? 'determined' : 'finalized'
 }
 
-/** The last slot that has happened; undefined before the open. */
+/** The close time that the venue currently lists. */
+export const listedCloseMs = (venue: PredictionVenue, { first, closeMs }: StrikeEvent): number =>
+  first !== undefined && venue.now() < first.untilMs ? first.closeMs : closeMs
+
+/** The latest slot; undefined before the open. */
 export function slotAt(life: Life, nowMs: number): number | undefined {
   const slot = Math.min(life.slotAt(nowMs), life.lastSlot)
   return slot < 0 ? undefined : slot
 }
 
-/** Contracts up to a slot, in hundredths. */
+/** Contracts traded up to a slot, in hundredths. */
 export const volumeUntil = (life: Life, slot: number | undefined): number =>
   slot === undefined ? 0 : life.volume(0, life.tradesUntil(slot))
 
-/** Whole contracts, in hundredths. */
+/** A whole number of contracts, in hundredths. */
 export const openInterestOf = (volume: number): number => Math.floor((volume * OPEN_SHARE) / 100) * 100
 
 export interface Top {
@@ -90,7 +96,7 @@ export function tradeIdOf(market: StrikeMarket, trade: MarketTrade): string {
   ].join('-')
 }
 
-/** The taker's side, in all the words the venue has for it. */
+/** The taker's side, in all the terms that the venue uses. */
 export const takerOf = (trade: MarketTrade) =>
   trade.isSell
     ? { taker_side: 'no', taker_outcome_side: 'no', taker_book_side: 'ask' }
@@ -99,7 +105,7 @@ export const takerOf = (trade: MarketTrade) =>
 const knowsStrike = (venue: PredictionVenue, market: StrikeMarket): boolean =>
   market.event.series.kind !== '15M' || venue.now() >= market.event.openMs + REFERENCE_AFTER_MS
 
-/** Formats by decimals: to make one is slow. */
+/** Formats by decimals, because creating one is slow. */
 const FORMATS = new Map<number, Intl.NumberFormat>()
 function grouped(value: number, decimals: number): string {
   const format = FORMATS.get(decimals) ?? new Intl.NumberFormat('en-US', { maximumFractionDigits: decimals })
@@ -116,7 +122,8 @@ function subTitleOf(venue: PredictionVenue, market: StrikeMarket): string {
   return known
 }
 
-function strikeText(market: StrikeMarket): string {
+/** The name of a contract once its strike is known. */
+export function strikeText(market: StrikeMarket): string {
   const decimals = decimalsOf(market.event.series.symbol)
   const text = (value: number | undefined) => `$${grouped(value ?? 0, decimals)}`
   if (market.strikeType === 'greater_or_equal') return `Target price: ${text(market.floor)}`
@@ -125,12 +132,12 @@ function strikeText(market: StrikeMarket): string {
   return `${text(market.floor)} to ${text(market.cap)}`
 }
 
-const titleOf = (event: StrikeEvent): string =>
+export const titleOf = (event: StrikeEvent): string =>
   event.series.kind === '15M'
     ? `${event.series.symbol} price up in next 15 mins?`
     : `${SYMBOL_NAMES[event.series.symbol]} price on ${iso(event.closeMs)}?`
 
-/** What never changes of an event: contracts are listed by the hundred, again and again. */
+/** The constant texts of an event, cached because contracts are listed by the hundred, again and again. */
 const EVENT_TEXTS = new WeakMap<StrikeEvent, EventTexts>()
 type EventTexts = ReturnType<typeof makeTexts>
 const makeTexts = (event: StrikeEvent) => ({
@@ -154,7 +161,7 @@ export function marketJson(venue: PredictionVenue, market: StrikeMarket): Record
   const status = statusOf(venue, event)
   const life = venue.world.lifeOfStrike(market)
   const slot = slotAt(life, nowMs)
-  const top = status === 'active' ? topOf(life, slot) : EMPTY_TOP
+  const top = status === 'active' || status === 'inactive' ? topOf(life, slot) : EMPTY_TOP
   const count = slot === undefined ? 0 : life.tradesUntil(slot)
   const dayAgo = slot === undefined ? 0 : life.tradesUntil(life.slotAt(nowMs - 24 * HOUR_MS - 1))
   const volume = life.volume(0, count)
@@ -174,7 +181,7 @@ export function marketJson(venue: PredictionVenue, market: StrikeMarket): Record
     created_time: texts.created,
     updated_time: iso(Math.max(event.createdMs, slot === undefined ? 0 : life.timeOf(slot))),
     open_time: texts.opens,
-    close_time: texts.closes,
+    close_time: event.first === undefined ? texts.closes : iso(listedCloseMs(venue, event)),
     expected_expiration_time: texts.expected,
     expiration_time: texts.expires,
     latest_expiration_time: texts.expires,

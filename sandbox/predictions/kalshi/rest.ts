@@ -15,9 +15,19 @@ import { mapInSlices } from '../../server/slices.ts'
 import type { RestRequest } from '../../server/transport.ts'
 import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
 import { LEVELS, type MarketTrade } from '../world/life.ts'
-import type { StrikeEvent, StrikeMarket, StrikeSeries } from '../world/strikes.ts'
+import { MOVED_BY_MS, type StrikeEvent, type StrikeMarket, type StrikeSeries } from '../world/strikes.ts'
 import { candlesOf, parseCandleQuery } from './candles.ts'
-import { contracts, dollars, iso, marketJson, settledMsOf, slotAt, statusOf, tradeJson } from './payloads.ts'
+import {
+  contracts,
+  dollars,
+  iso,
+  listedCloseMs,
+  marketJson,
+  settledMsOf,
+  slotAt,
+  statusOf,
+  tradeJson,
+} from './payloads.ts'
 import { refusalBody, type SignatureCheck } from './sign.ts'
 
 export const ROOT = '/trade-api/v2'
@@ -25,17 +35,17 @@ const REQUEST_COST = 10
 const MAX_ROWS = 1_000
 const MAX_CANDLES = 5_000
 const DAY_MS = 86_400_000
-/** The sandbox retains a week; markets settled before the cutoff are in the historical tier only. */
+/** The sandbox retains a week; markets settled before the cutoff are only in the historical tier. */
 const HISTORY_MS = 7 * DAY_MS
 const LIVE_MS = 3 * DAY_MS
-/** The furthest close of a market that is listed: a day, and the six hours before its open. */
+/** The latest close of a listed market: it runs for a day and is listed six hours before its open. */
 const AHEAD_MS = 31 * 3_600_000
 
-/** The filter's words are not those of the answers. */
+/** The filter uses other words than the answers. */
 const STATUS_FILTERS: Record<string, readonly string[]> = {
   unopened: ['initialized'],
   open: ['active'],
-  paused: [],
+  paused: ['inactive'],
   closed: ['closed', 'determined'],
   settled: ['finalized'],
 }
@@ -100,7 +110,7 @@ const TIMES = ['min_ts', 'max_ts', 'start_ts', 'end_ts', 'min_close_ts', 'max_cl
 const ofOtherTime = (request: RestRequest, { offsetMs }: { offsetMs: number }): RestRequest | undefined =>
   withQuery(request, TIMES, (text) => String(Math.max(0, Number(text) + Math.round(offsetMs / 1_000))))
 
-/** The order book does not say whose it is. */
+/** Asks for another symbol. An order book does not say to which market it belongs. */
 function ofOtherSymbol({ world }: PredictionVenue, request: RestRequest): RestRequest | undefined {
   const { strikes } = world
   const like = ({ kind, symbol }: StrikeSeries) =>
@@ -126,7 +136,7 @@ function ofOtherSymbol({ world }: PredictionVenue, request: RestRequest): RestRe
 
 /** The venue as one request sees it. */
 interface SeenVenue extends PredictionVenue {
-  /** Half the rows, and a cursor behind the last of them. */
+  /** The answer has half the rows, and a cursor after the last of them. */
   readonly isPartial: boolean
 }
 
@@ -157,7 +167,7 @@ function route(venue: SeenVenue, parts: readonly string[]): Handler | undefined 
   }
 }
 
-/** Tickers in paths: behind `series`, and behind `markets` where it is not the list of trades. */
+/** Tickers in paths: after `series`, and after `markets` unless it is the list of trades. */
 const isName = (parts: readonly string[], i: number): boolean =>
   parts[i - 1] === 'series' || (parts[i - 1] === 'markets' && parts[i] !== 'trades')
 
@@ -185,8 +195,9 @@ function listEvents(venue: PredictionVenue, query: URLSearchParams, isHistorical
   const { strikes } = venue.world
   const nowMs = venue.now()
   const status = query.get('status')
+  // The historical tier accepts no time filters.
   const second = (name: string, fallback: number) =>
-    query.has(name) ? Number(query.get(name)) * 1_000 : fallback
+    query.has(name) && !isHistorical ? Number(query.get(name)) * 1_000 : fallback
   const oldestMs =
     status === 'open' || status === 'unopened'
       ? nowMs
@@ -195,13 +206,17 @@ function listEvents(venue: PredictionVenue, query: URLSearchParams, isHistorical
   const newestMs = isHistorical ? cutoffMs(venue) : nowMs + AHEAD_MS
   const toMs = Math.min(second('max_close_ts', Number.POSITIVE_INFINITY), newestMs)
   const series = query.get('series_ticker')
-  return strikes.series
-    .filter((one) => series === null || one.ticker === series)
-    .flatMap((one) => strikes.between(one, fromMs, toMs))
-    .filter((event) => isListed(venue, event) && isOld(venue, event) === isHistorical)
-    .filter((event) => isShown(venue, event))
-    .filter((event) => status === null || (STATUS_FILTERS[status] ?? []).includes(statusOf(venue, event)))
-    .sort((a, b) => a.closeMs - b.closeMs || (a.ticker < b.ticker ? -1 : 1))
+  return (
+    strikes.series
+      .filter((one) => series === null || one.ticker === series)
+      // An event that is moved later is listed with its first close until then.
+      .flatMap((one) => strikes.between(one, fromMs, toMs + MOVED_BY_MS))
+      .filter((event) => listedCloseMs(venue, event) > fromMs && listedCloseMs(venue, event) <= toMs)
+      .filter((event) => isListed(venue, event) && isOld(venue, event) === isHistorical)
+      .filter((event) => isShown(venue, event))
+      .filter((event) => status === null || (STATUS_FILTERS[status] ?? []).includes(statusOf(venue, event)))
+      .sort((a, b) => a.closeMs - b.closeMs || (a.ticker < b.ticker ? -1 : 1))
+  )
 }
 
 /** A page after the cursor, which names the last row sent. */
@@ -273,7 +288,9 @@ function orderBook(venue: PredictionVenue, ticker: string, query: URLSearchParam
   if (market === undefined || isOld(venue, market.event)) return notFound()
   const depth = Math.min(100, whole(query.get('depth'), 0))
   const life = venue.world.lifeOfStrike(market)
-  const slot = statusOf(venue, market.event) === 'active' ? slotAt(life, venue.now()) : undefined
+  const slot = ['active', 'inactive'].includes(statusOf(venue, market.event))
+    ? slotAt(life, venue.now())
+    : undefined
   const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
   if (slot !== undefined) life.fill(slot, bids, asks)
   const yes: [string, string][] = []
@@ -286,7 +303,7 @@ function orderBook(venue: PredictionVenue, ticker: string, query: URLSearchParam
   return ok({ orderbook_fp: { yes_dollars: best(yes), no_dollars: best(no) } })
 }
 
-/** Of the historical tier without a series. */
+/** Without a series: candles of the historical tier. */
 function candles(
   venue: SeenVenue,
   { series, ticker }: { series: string | undefined; ticker: string },

@@ -72,11 +72,12 @@ function marketReply(venue: PredictionVenue, market: UpDown | undefined): RestRe
   const view = viewOf(venue, market)
   const mid = (view.bid + view.ask) / 2_000
   const token = (leg: Leg) => {
-    const isWinner = view.isClosed && view.isUp === (leg === 0)
+    const isWinner = view.isClosed && !market.isSplit && view.isUp === (leg === 0)
+    const paid = market.isSplit ? 0.5 : isWinner ? 1 : 0
     return {
       token_id: market.tokens[leg],
       outcome: leg === 0 ? 'Up' : 'Down',
-      price: view.isClosed ? (isWinner ? 1 : 0) : Math.round((leg === 0 ? mid : 1 - mid) * 1e4) / 1e4,
+      price: view.isClosed ? paid : Math.round((leg === 0 ? mid : 1 - mid) * 1e4) / 1e4,
       winner: isWinner,
     }
   }
@@ -111,7 +112,7 @@ function marketReply(venue: PredictionVenue, market: UpDown | undefined): RestRe
       min_size: 50,
       max_spread: 4.5,
     },
-    is_50_50_outcome: false,
+    is_50_50_outcome: view.isClosed && market.isSplit,
     tokens: [token(0), token(1)],
     tags: ['Crypto', 'Up or Down'],
   })

@@ -42,13 +42,15 @@ function descriptionOf(market: UpDown): string {
   )
 }
 
+export const createdMsOf = ({ listedMs }: UpDown): number => listedMs - 72_000
+
 const three = (thousandths: number): number => thousandths / 1_000
 
-/** The key set of a market outside of an event. Some keys are absent, as on the venue, when there is nothing to report. */
+/** The key set of a market outside an event. As on the venue, some keys are absent if there is nothing to report. */
 export function marketJson(view: MarketView): Record<string, unknown> {
   const { market, isClosed, volume, liquidity } = view
   const mid = three(view.bid + view.ask) / 2
-  const final = view.isUp ? '["1", "0"]' : '["0", "1"]'
+  const final = market.isSplit ? '["0.5", "0.5"]' : view.isUp ? '["1", "0"]' : '["0", "1"]'
   const hasLiquidity = !isClosed || market.index % 3 !== 0
   const shownLiquidity = isClosed ? 0 : liquidity
   const listed = market.listedMs
@@ -72,7 +74,7 @@ export function marketJson(view: MarketView): Record<string, unknown> {
     active: true,
     closed: isClosed,
     marketMakerAddress: '',
-    createdAt: isoMicros(listed - 72_000),
+    createdAt: isoMicros(createdMsOf(market)),
     updatedAt: isoMicros(updated),
     ...(isClosed ? { closedTime: postgresTime(view.closedMs) } : {}),
     new: false,
@@ -189,7 +191,7 @@ function seriesJson(symbol: AssetSymbol, tenor: Tenor, nowMs: number): Record<st
   }
 }
 
-/** An event without its markets, as it is inside a market. */
+/** An event without its markets, as embedded in a market. */
 export function eventJson(view: MarketView, nowMs: number): Record<string, unknown> {
   const { market, isClosed, volume } = view
   const liquidity = isClosed ? 0 : view.liquidity

@@ -10,7 +10,7 @@ import type { Leg } from './leg-book.ts'
 import { createMarketFeed, type MarketFeed } from './market-feed.ts'
 import { closedMsOf } from './view.ts'
 
-/** Tokens beyond this on one socket get no first book. */
+/** Tokens beyond this number on one socket get no initial book. */
 const MAX_DUMPED_ASSETS = 500
 const MAX_ASSETS = 2_000
 const LISTING_CHECK_MS = 5_000
@@ -128,12 +128,13 @@ export function createMarketSocket(
 
   function publishResolved({ market, listeners: concerned }: Live): void {
     const about = { symbol: market.symbol, channel: 'market_resolved' }
-    if (faults.hit('lost-resolved', 'polymarket', about)) return
+    // The message names a winner, so a split market has no such message.
+    if (market.isSplit || faults.hit('lost-resolved', 'polymarket', about)) return
     const text = JSON.stringify(resolvedEvent(market, venue.world.isUp(market), closedMsOf(venue, market)))
     for (const listener of concerned) if (listener.wantsExtraEvents) listener.publish({ ...about, text })
   }
 
-  /** New windows are sent to every socket that asked for the extra events, whatever its subscriptions. */
+  /** New windows are sent to every socket that requested the extra events, regardless of its subscriptions. */
   function publishListed(toMs: number): void {
     const fromMs = listedUntilMs
     listedUntilMs = toMs

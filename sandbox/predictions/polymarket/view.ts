@@ -12,12 +12,12 @@ export interface MarketView {
   readonly closedMs: number
   readonly isClosed: boolean
   readonly hasBook: boolean
-  /** False before it is closed. */
+  /** False until the market is closed. */
   readonly isUp: boolean
   /** Dollars. */
   readonly volume: number
   readonly liquidity: number
-  /** Of the first leg, in thousandths; 0 and 1000 for empty sides. */
+  /** Best prices of the first leg, in thousandths; 0 and 1000 for empty sides. */
   readonly bid: number
   readonly ask: number
   readonly lastPrice: number | undefined
@@ -40,6 +40,18 @@ export const slotOf = (life: Life, nowMs: number): number => Math.min(life.slotA
 
 const scratch = { bids: new Int32Array(LEVELS), asks: new Int32Array(LEVELS) }
 
+/** Dollar volume of the first `trades` trades. */
+export const volumeOf = (life: Life, trades: number): number =>
+  Math.round(life.dollarVolume(trades) * 1e6) / 1e6
+
+/** Dollars in a book. */
+export function liquidityOf(bids: Int32Array, asks: Int32Array): number {
+  let liquidity = 0
+  for (let price = 1; price < 1_000; price++)
+    liquidity += ((bids[price] as number) * price + (asks[price] as number) * (1_000 - price)) / 100_000
+  return Math.round(liquidity * 1e4) / 1e4
+}
+
 export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
   const nowMs = venue.now()
   const life = venue.world.lifeOf(market)
@@ -48,9 +60,6 @@ export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
   const isClosed = nowMs >= closedMs
   const { bids, asks } = scratch
   life.fill(slot, bids, asks)
-  let liquidity = 0
-  for (let price = 1; price < 1_000; price++)
-    liquidity += ((bids[price] as number) * price + (asks[price] as number) * (1_000 - price)) / 100_000
   const last = lastTrade(life, slot, 0)
   return {
     market,
@@ -60,8 +69,8 @@ export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
     isClosed,
     hasBook: hasBookAt(venue, market, nowMs),
     isUp: isClosed && venue.world.isUp(market),
-    volume: Math.round(life.dollarVolume(life.tradesUntil(slot)) * 1e6) / 1e6,
-    liquidity: Math.round(liquidity * 1e4) / 1e4,
+    volume: volumeOf(life, life.tradesUntil(slot)),
+    liquidity: liquidityOf(bids, asks),
     bid: life.bid(slot),
     ask: life.ask(slot),
     lastPrice: last === undefined ? undefined : seenFrom(last).price,

@@ -3,12 +3,12 @@
  * future, without history. Prices are those of the first outcome (Up, yes) in thousandths; the second outcome is its
  * mirror (a bid at p is the other side's ask at 1000 − p). Sizes are hundredths of a share.
  *
- * Time is counted in slots: slot 0 starts the window, and outside of it the market moves slower.
+ * Time is counted in slots: slot 0 starts the window, and outside the window the market moves more slowly.
  *
  *   listed ──── slots of 20× ────▶ start ── slots of 1× ──▶ end ── slots of 10× ──▶ trading ends
  *
- * A level has the same size for a while of its own and is then drawn again. A trade is such a change, seen from the
- * other side: where the best level got smaller, the difference may have been traded.
+ * Each level keeps its size for its own period and is then drawn again. A trade is such a change seen from the other
+ * side: if the best level became smaller, the difference may have been traded.
  *
  * Thousands of markets are listed at once, so nothing is stored that can be computed again, except the trades up to
  * the latest slot that was asked for, in typed arrays.
@@ -23,18 +23,26 @@ interface LifeSpec {
   readonly startMs: number
   readonly endMs: number
   readonly tradeEndMs: number
+  /** Nothing happens during the pause; the times above do not include it. */
+  readonly pause?: Pause | undefined
   /** Slots before the start in which trades happen. */
   readonly earlySlots: number
-  /** Slots for which the likelihood is read once. */
+  /** Number of slots for which the likelihood is read once. */
   readonly slotsPerStep: number
   readonly likelihood: (timeMs: number) => number
   /** Whether the tick falls from 0.01 to 0.001 once the price leaves 0.04 to 0.96. */
   readonly canRefine: boolean
   readonly spreadTicks: number
-  /** 1: a level lasts 16 to 80 slots. */
+  /** With 1, a level lasts 16 to 80 slots. */
   readonly patience: number
   /** Share of empty levels away from the top, in 1/256. */
   readonly emptyShare: number
+}
+
+/** From `fromMs` inclusive to `toMs` exclusive. */
+export interface Pause {
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 export interface MarketTrade {
@@ -44,19 +52,19 @@ export interface MarketTrade {
   readonly price: number
   /** Hundredths of a share. */
   readonly size: number
-  /** The taker sold the first outcome (or bought the second). */
+  /** Whether the taker sold the first outcome (or bought the second). */
   readonly isSell: boolean
-  /** Reported on the second outcome, at 1000 − price. */
+  /** Whether the trade is reported on the second outcome, at 1000 − price. */
   readonly isMirrored: boolean
 }
 
 export const EARLY_FACTOR = 20
 const LATE_FACTOR = 10
-/** Prices are indexes: 1 to 999. */
+/** Prices are used as indexes, from 1 to 999. */
 export const LEVELS = 1_001
 const REFINE_ABOVE = 960
 const REFINE_BELOW = 40
-/** Levels next to the top are never empty, so the top is known without looking at sizes. */
+/** Levels next to the top are never empty, so the top is known without reading sizes. */
 const FIRM_LEVELS = 3
 const FINE_LEVELS = 20
 const SLOT_BIAS = 1 << 24
@@ -64,13 +72,13 @@ const MIN_SIZE = 500
 const SIZE_RANGE = 200_000
 /** Where the asks begin in the numbering of levels. */
 const ASKS = 1_001
-/** Room for the prices of one side: a multiple of the coarse tick. */
+/** Space for the prices of one side: a multiple of the coarse tick. */
 const SIDE_ROOM = 1_010
 const NEVER = 2 ** 31 - 1
 const TRADE_SHARE = 0.7
 const MIN_TRADE = 100
 const NOISE = 0.006
-/** Before the window the price leans this far from the middle, in thousandths, over so many slots. */
+/** Before the window, the price drifts this far from the middle, in thousandths, over this many slots. */
 const LEAN = 15
 const LEAN_SLOTS = 200
 
@@ -80,7 +88,10 @@ export class Life {
   readonly #phase: number
   readonly #slots: number
   readonly #steps: number
-  /** The finest tick that the market ever has, and where the asks begin in a list of draws, which goes by it. */
+  /**
+   * The finest tick that the market ever has, and where the asks begin in a list of draws, which is indexed by that
+   * tick.
+   */
   readonly #grid: 1 | 10
   readonly #asksAt: number
   #lean: ((position: number) => number) | undefined
@@ -88,7 +99,7 @@ export class Life {
   #fair = { step: -1, value: 0 }
   #fairBefore = { step: -1, value: 0 }
   #outcome: number | undefined
-  /** The step from which the tick is fine, as far as the steps were searched. */
+  /** The step from which the tick is fine, as far as steps were searched. */
   #refineStep = Number.POSITIVE_INFINITY
   #searchedSteps = 0
   #trades: TradeList | undefined
@@ -107,6 +118,12 @@ export class Life {
   }
 
   timeOf(slot: number): number {
+    const { pause } = this.#spec
+    const timeMs = this.#runningTimeOf(slot)
+    return pause === undefined || timeMs < pause.fromMs ? timeMs : timeMs + pause.toMs - pause.fromMs
+  }
+
+  #runningTimeOf(slot: number): number {
     const { slotMs, startMs, endMs } = this.#spec
     if (slot < 0) return startMs + this.#phase + slot * slotMs * EARLY_FACTOR
     if (slot < this.#slots) return startMs + this.#phase + slot * slotMs
@@ -115,11 +132,19 @@ export class Life {
 
   /** The last slot at or before the time. */
   slotAt(timeMs: number): number {
+    const { pause } = this.#spec
+    if (pause === undefined || timeMs < pause.fromMs) return this.#runningSlotAt(timeMs)
+    const pausedMs = Math.min(timeMs, pause.toMs) - pause.fromMs
+    // During the pause, this is the last slot before it.
+    return this.#runningSlotAt(timeMs - pausedMs - (timeMs < pause.toMs ? 1 : 0))
+  }
+
+  #runningSlotAt(timeMs: number): number {
     const { slotMs, startMs, endMs } = this.#spec
     const since = timeMs - startMs - this.#phase
     if (since < 0) return Math.floor(since / (slotMs * EARLY_FACTOR))
     const late = Math.floor((timeMs - endMs - this.#phase) / (slotMs * LATE_FACTOR))
-    // Where the slots do not fill the time exactly, the first late one comes before the last one would have ended.
+    // If the slots do not divide the time evenly, the first late slot begins before the last regular one would end.
     return late >= 0 ? this.#slots + late : Math.min(this.#slots - 1, Math.floor(since / slotMs))
   }
 
@@ -131,7 +156,7 @@ export class Life {
       : 10
   }
 
-  /** Thousandths; 0 without bids. */
+  /** In thousandths; 0 if there are no bids. */
   bid(slot: number): number {
     const unit = this.tick(slot)
     const offset = (this.#spec.spreadTicks - 1) * 0.5 * unit + 0.001
@@ -139,16 +164,16 @@ export class Life {
     return Math.max(0, Math.min(1_000 - unit, lower))
   }
 
-  /** Thousandths; 1000 without asks. */
+  /** In thousandths; 1000 if there are no asks. */
   ask(slot: number): number {
     const unit = this.tick(slot)
-    // Far from the middle the spread narrows to what fits.
+    // Far from the middle, the spread narrows to what fits.
     return Math.min(1_000, Math.max(unit, this.bid(slot) + this.#spec.spreadTicks * unit))
   }
 
   /**
-   * Writes the sizes per price of both sides. Returns the first slot at which a level is drawn again: before it the
-   * book changes only where the top or the tick does. `draws` gets that slot of each level.
+   * Writes the sizes per price of both sides. Returns the first slot at which a level is drawn again; before it, the
+   * book changes only if the top or the tick does. `draws` receives that slot for each level.
    */
   fill(slot: number, bids: Int32Array, asks: Int32Array, draws?: Int32Array): number {
     bids.fill(0)
@@ -176,14 +201,14 @@ export class Life {
     return next
   }
 
-  /** Room for the slot at which each level is drawn again, for `fill` and `redraw`. */
+  /** An array for the slot at which each level is drawn again, for `fill` and `redraw`. */
   makeDraws(): Int32Array {
     return new Int32Array(2 * this.#asksAt)
   }
 
   /**
-   * Draws the levels whose time came between two slots of the same top and tick, by price. Returns the first slot at
-   * which one is drawn again.
+   * Draws the levels that became due between two slots with the same top and tick, by price. Returns the first slot at
+   * which a level is drawn again.
    */
   redraw(
     from: number,
@@ -194,7 +219,7 @@ export class Life {
     const grid = this.#grid
     const asksAt = this.#asksAt
     const unit = this.tick(to)
-    // The price beyond which levels may be empty.
+    // Levels beyond these prices may be empty.
     const firmBid = this.bid(to) - FIRM_LEVELS * unit
     const firmAsk = this.ask(to) + FIRM_LEVELS * unit
     let next = NEVER
@@ -213,7 +238,7 @@ export class Life {
     return next
   }
 
-  /** Between this slot and the returned one the top and the tick stay as they are. */
+  /** The top and the tick stay the same between this slot and the returned one. */
   nextMove(slot: number): number {
     if (slot < 0) return slot + 1
     if (slot >= this.#slots) return Number.POSITIVE_INFINITY
@@ -221,7 +246,7 @@ export class Life {
     return Math.min(this.#slots, slot - (slot % slotsPerStep) + slotsPerStep)
   }
 
-  /** Between this slot and the returned one nobody trades. */
+  /** Nobody trades between this slot and the returned one. */
   nextTrade(slot: number): number {
     if (slot < -this.#spec.earlySlots) return -this.#spec.earlySlots
     const list = this.#tradesTo(slot)
@@ -229,25 +254,25 @@ export class Life {
     return count < list.count ? (list.slots[count] as number) : list.nextSlot
   }
 
-  /** Of the best bid; 0 without bids. */
+  /** Size of the best bid; 0 if there are no bids. */
   bidSize(slot: number): number {
     const price = this.bid(slot)
     return price > 0 ? this.#sizeOf(price, slot, false) : 0
   }
 
-  /** Of the best ask; 0 without asks. */
+  /** Size of the best ask; 0 if there are no asks. */
   askSize(slot: number): number {
     const price = this.ask(slot)
     return price < 1_000 ? this.#sizeOf(ASKS + price, slot, false) : 0
   }
 
-  /** How many trades happened up to and including the slot. */
+  /** The number of trades up to and including the slot. */
   tradesUntil(slot: number): number {
     if (slot <= -this.#spec.earlySlots) return 0
     return this.#tradesTo(slot).countUntil(slot)
   }
 
-  /** By number, from 0; only of those that `tradesUntil` counted. */
+  /** A trade by its number, from 0; only for trades that `tradesUntil` has counted. */
   trade(index: number): MarketTrade | undefined {
     const list = this.#trades
     if (list === undefined || index < 0 || index >= list.count) return undefined
@@ -280,7 +305,7 @@ export class Life {
     return sum
   }
 
-  /** Dollars paid in the first trades, each at the price of the outcome that it is reported on. */
+  /** Dollars paid in the first `count` trades, each at the price of the outcome on which it is reported. */
   dollarVolume(count: number): number {
     const list = this.#trades
     let sum = 0
@@ -324,7 +349,7 @@ export class Life {
     return this.#outcome
   }
 
-  /** Whether the price has left the middle by a step; from the end on the tick is fine in any case. */
+  /** Whether the price has left the middle by this step. From the end of the window on, the tick is always fine. */
   #isRefined(step: number): boolean {
     while (this.#searchedSteps <= step && this.#refineStep === Number.POSITIVE_INFINITY) {
       const at = this.#searchedSteps++
@@ -359,7 +384,10 @@ export class Life {
     return (Math.floor((slot + phase) / period) + 1) * period - phase
   }
 
-  /** The trades up to a slot at least. A walk over the slots at which the best prices or their sizes may change. */
+  /**
+   * The trades up to at least this slot, found by walking over the slots at which the best prices or their sizes may
+   * change.
+   */
   #tradesTo(slot: number): TradeList {
     const { earlySlots, slotsPerStep } = this.#spec
     this.#trades ??= this.#startTrades(-earlySlots)
@@ -370,7 +398,7 @@ export class Life {
       const mayMove = at < 0 || at >= this.#slots || at % slotsPerStep === 0
       const [bid, ask] = mayMove ? [this.bid(at), this.ask(at)] : [list.bid, list.ask]
       const isStill = bid === list.bid && ask === list.ask && at < list.bidDraw && at < list.askDraw
-      // Nobody trades in the instant in which the tick changes.
+      // Nobody trades at the moment at which the tick changes.
       if (!isStill && this.tick(at) === this.tick(at - 1)) this.#findTrade(list, at, bid, ask)
       if (bid !== list.bid || at >= list.bidDraw) list.bidDraw = this.#nextDraw(bid, at)
       if (ask !== list.ask || at >= list.askDraw) list.askDraw = this.#nextDraw(ASKS + ask, at)
@@ -406,7 +434,7 @@ export class Life {
     }
   }
 
-  /** Size of a level that was the best one a slot ago, now at a distance from the top. */
+  /** The size of a level that was the best one a slot ago and is now at a distance from the top. */
   #remaining(level: number, price: number, distance: number, slot: number): number {
     if (distance < 0) return 0
     const unit = this.tick(slot)

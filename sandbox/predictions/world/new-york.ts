@@ -1,4 +1,7 @@
-/** New York wall time, by the United States' rule of 2007: summer time from March's second to November's first Sunday, 02:00. */
+/**
+ * New York wall time by the US rule of 2007: daylight saving time from the second Sunday in March to the first Sunday
+ * in November, at 02:00.
+ */
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
@@ -23,12 +26,23 @@ function sundayOf(year: number, month: number, nth: number): number {
   return first + (toSunday + 7 * (nth - 1)) * DAY_MS
 }
 
-/** What to add to UTC to get New York wall time. */
-export function newYorkOffsetMs(timeMs: number): number {
+function yearOf(timeMs: number) {
   const year = new Date(timeMs).getUTCFullYear()
-  const summerStart = sundayOf(year, 2, 2) + 7 * HOUR_MS
-  const summerEnd = sundayOf(year, 10, 1) + 6 * HOUR_MS
-  return (timeMs >= summerStart && timeMs < summerEnd ? -4 : -5) * HOUR_MS
+  return {
+    fromMs: Date.UTC(year, 0, 1),
+    toMs: Date.UTC(year + 1, 0, 1),
+    summerFromMs: sundayOf(year, 2, 2) + 7 * HOUR_MS,
+    summerToMs: sundayOf(year, 10, 1) + 6 * HOUR_MS,
+  }
+}
+
+/** Cached because every window asks, mostly about the same year as the last one. */
+let lastYear = yearOf(0)
+
+/** The offset to add to UTC to get New York wall time. */
+export function newYorkOffsetMs(timeMs: number): number {
+  if (!(timeMs >= lastYear.fromMs && timeMs < lastYear.toMs)) lastYear = yearOf(timeMs)
+  return (timeMs >= lastYear.summerFromMs && timeMs < lastYear.summerToMs ? -4 : -5) * HOUR_MS
 }
 
 /** The instant at which New York clocks show this wall time. */
@@ -63,7 +77,7 @@ export function monthIndex(name: string): number {
   return MONTHS.findIndex((month) => month.toLowerCase().startsWith(name.toLowerCase()))
 }
 
-/** 7, 7pm → `7PM`; with minutes `7:05PM`. */
+/** 7 PM → `7PM`; with minutes `7:05PM`. */
 export function clockText(time: WallTime, alwaysMinutes: boolean): string {
   const hour = time.hour % 12 === 0 ? 12 : time.hour % 12
   const minutes = alwaysMinutes || time.minute !== 0 ? `:${String(time.minute).padStart(2, '0')}` : ''

@@ -1,8 +1,9 @@
-/** The other venue's crypto series: quarter-hour up/down, and hourly and daily events of many strikes. */
+/** The second venue's crypto series: quarter-hour up/down, and hourly and daily events with many strikes. */
 import { createHash } from 'node:crypto'
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
+import type { Pause } from './life.ts'
 import { fromNewYork, monthIndex, newYorkOffsetMs, newYorkTime } from './new-york.ts'
 import type { Underlying } from './underlying.ts'
 
@@ -20,10 +21,14 @@ export interface StrikeEvent {
   readonly series: StrikeSeries
   readonly openMs: number
   readonly closeMs: number
-  /** When the venue settles it, faults aside. */
+  /** The close time with which it is first listed, and when the venue moves it. */
+  readonly first: { readonly closeMs: number; readonly untilMs: number } | undefined
+  /** The venue pauses trading for a while; orders stay. */
+  readonly pause: Pause | undefined
+  /** When the venue settles it, without faults. */
   readonly settledMs: number
   readonly createdMs: number
-  /** Made when first read. */
+  /** Created on first access. */
   readonly markets: readonly StrikeMarket[]
 }
 
@@ -32,7 +37,7 @@ export interface StrikeMarket {
   readonly id: string
   readonly event: StrikeEvent
   readonly strikeType: 'greater' | 'greater_or_equal' | 'less' | 'between'
-  /** Dollars. The quarter-hour reference is unknown before the open. */
+  /** In dollars. The quarter-hour reference is unknown before the open. */
   readonly floor: number | undefined
   readonly cap: number | undefined
   readonly stream: number
@@ -43,10 +48,10 @@ const HOUR_MS = 3_600_000
 const DAILY_HOUR = 17
 const STRIKES_PER_EVENT = 40
 const CREATED_BEFORE_MS = 6 * HOUR_MS
-/** Somewhat more than are listed at once. */
+/** Slightly more than are listed at once. */
 const REMEMBERED_EVENTS = 1_000
 
-/** Distance of strikes and decimals of the settlement value. */
+/** Distance between strikes, and decimals of the settlement value. */
 const GRIDS: Record<AssetSymbol, { step: number; decimals: number }> = {
   BTC: { step: 250, decimals: 2 },
   ETH: { step: 10, decimals: 2 },
@@ -62,6 +67,8 @@ export function createStrikes(options: {
   world: Underlying
   perEvent?: number | undefined
   aheadMs?: number | undefined
+  /** Whether hourly events may be paused, and may close later than first listed. */
+  isChanging?: boolean | undefined
 }) {
   const { seed, world, perEvent = STRIKES_PER_EVENT } = options
   const createdBeforeMs = Math.min(CREATED_BEFORE_MS, options.aheadMs ?? CREATED_BEFORE_MS)
@@ -87,12 +94,19 @@ export function createStrikes(options: {
     const isDaily = one.kind !== '15M' && newYorkTime(closeMs).hour === DAILY_HOUR
     const openMs = closeMs - (one.kind === '15M' ? QUARTER_MS : isDaily ? 24 * HOUR_MS : HOUR_MS)
     const number = Math.floor(closeMs / QUARTER_MS)
+    const isHourly = one.kind !== '15M' && !isDaily
+    const changes =
+      options.isChanging === true && isHourly
+        ? drawChanges(seed, { number, openMs, closeMs, kind: one.kind })
+        : undefined
     let markets: readonly StrikeMarket[] | undefined
     const event: StrikeEvent = {
       ticker,
       series: one,
       openMs,
       closeMs,
+      first: changes?.first,
+      pause: changes?.pause,
       createdMs: openMs - createdBeforeMs,
       settledMs: closeMs + 12_000 + (hash32(seed, 81, number) % 60_000),
       get markets() {
@@ -173,7 +187,7 @@ export function createStrikes(options: {
         found.push(build(one, closeMs))
       return found
     },
-    /** What the venue calls the expiration value, as a number of its own decimals. */
+    /** What the venue calls the expiration value, with the venue's decimals. */
     settlement,
     isYes(market: StrikeMarket) {
       const value = settlement(market.event)
@@ -182,6 +196,29 @@ export function createStrikes(options: {
       if (market.strikeType === 'less') return value < (market.cap as number)
       return value >= (market.floor as number) && value <= (market.cap as number)
     },
+  }
+}
+
+const MINUTE_MS = 60_000
+/** No contract is moved by more than this. */
+export const MOVED_BY_MS = 30 * MINUTE_MS
+
+/**
+ * Of four hourly events, one closes later than first listed, and one is paused. A new close is announced more than
+ * twenty minutes before the old one.
+ */
+function drawChanges(
+  seed: number,
+  { number, openMs, closeMs, kind }: { number: number; openMs: number; closeMs: number; kind: StrikeKind },
+): Pick<StrikeEvent, 'first' | 'pause'> {
+  const drawn = (which: number, count: number) =>
+    hash32(seed, 83 + which, number * 3 + KINDS.indexOf(kind)) % count
+  const first = { closeMs: closeMs - MOVED_BY_MS + drawn(1, 20 * 60) * 1_000, untilMs: 0 }
+  const beginsMs = openMs + (5 + drawn(2, 30)) * MINUTE_MS + drawn(3, 60_000)
+  const which = drawn(0, 4)
+  return {
+    first: which === 0 ? { ...first, untilMs: openMs + (1 + drawn(4, 5)) * MINUTE_MS } : undefined,
+    pause: which === 1 ? { fromMs: beginsMs, toMs: beginsMs + (2 + drawn(5, 8)) * MINUTE_MS } : undefined,
   }
 }
 

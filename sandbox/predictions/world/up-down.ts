@@ -1,4 +1,4 @@
-/** The rolling Up/Down windows: when they are, how they are named, and back from every name to the window. */
+/** The rolling Up/Down windows: their times and names, and the lookup from every name to its window. */
 import { hash } from 'node:crypto'
 import { type AssetSymbol, SYMBOL_NAMES, SYMBOLS } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
@@ -17,8 +17,10 @@ export interface UpDown {
   /** When the catalogue shows it; the book opens some minutes later. */
   readonly listedMs: number
   readonly bookFromMs: number
-  /** When the venue settles it, faults aside. */
+  /** When the venue settles it, without faults. */
   readonly resolvedMs: number
+  /** Both outcomes are paid the same, so nobody wins. */
+  readonly isSplit: boolean
   readonly slug: string
   readonly question: string
   readonly seriesSlug: string
@@ -26,7 +28,7 @@ export interface UpDown {
   readonly eventId: string
   readonly version: 'v1' | 'v2'
   readonly conditionId: string
-  /** Up first. Position ids for version 2. */
+  /** Up comes first. Position ids in version 2. */
   readonly tokens: readonly [string, string]
 }
 
@@ -36,14 +38,17 @@ const DAY_MS = 24 * HOUR_MS
 const STEP_MS = 5 * MINUTE_MS
 const ORIGIN_MS = Date.UTC(2024, 0, 1)
 const SERIES_COUNT = SYMBOLS.length * TENORS.length
-/** Somewhat more than are listed at once. */
+/** Slightly more than are listed at once. */
 const REMEMBERED = 3_000
-/** A window is listed at some moment of this time, which begins so long after the earliest possible moment. */
+/**
+ * A window is listed at a random moment within this span, which begins `LISTED_AFTER_MS` after the earliest possible
+ * moment.
+ */
 const LISTED_OVER_MS = 390 * MINUTE_MS
 const LISTED_AFTER_MS = 6 * MINUTE_MS
 const DEFAULT_AHEAD_MS = DAY_MS
 
-/** Four hours and days of New York clocks are an hour longer when these go back. */
+/** Four-hour and daily windows by New York clocks are an hour longer when the clocks go back. */
 export const LONGEST_WINDOW_MS: Record<Tenor, number> = {
   '5m': STEP_MS,
   '15m': 15 * MINUTE_MS,
@@ -81,16 +86,21 @@ export function windowAt(tenor: Tenor, timeMs: number): { startMs: number; endMs
 /** Inverse of the odd factor modulo 2^32. */
 const INVERSE = 0x0e8b2f51
 
-/** An invertible mix, so that ids look random and still lead to their window. */
+/** An invertible mix, so that ids look random but still lead back to their window. */
 const scramble = (value: number): number => Math.imul(value + 1, 0x9e3779b1) >>> 0
 const unscramble = (value: number): number => (Math.imul(value, INVERSE) >>> 0) - 1
 
-export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs?: number | undefined }) {
+export function createUpDowns(options: {
+  seed: number
+  v2FromMs: number
+  aheadMs?: number | undefined
+  splitShare?: number | undefined
+}) {
   const { seed, aheadMs = DEFAULT_AHEAD_MS } = options
   const known = new Lru<number, UpDown>({ maxEntries: REMEMBERED })
   const listedOverMs = Math.min(LISTED_OVER_MS, Math.floor(aheadMs / 4))
 
-  /** When the catalogue shows a window: some time before it starts, usually of the day before. */
+  /** When the catalogue shows a window: some time before it starts, usually on the day before. */
   const listedMsOf = (index: number, startMs: number): number =>
     startMs - aheadMs + (hash32(seed, 71, index) % (listedOverMs / 1_000)) * 1_000 + LISTED_AFTER_MS
 
@@ -114,6 +124,7 @@ export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs
       listedMs,
       bookFromMs: listedMs + 60_000 + (hash32(seed, 72, index) % 120_000),
       resolvedMs: window.endMs + settlementDelayMs(seed, index, tenor),
+      isSplit: hash32(seed, 74, index) / 4_294_967_296 < (options.splitShare ?? 0),
       slug,
       question: questionOf(symbol, tenor, window),
       seriesSlug: seriesSlugOf(symbol, tenor),
@@ -125,9 +136,11 @@ export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs
   }
 
   const find = (index: number): UpDown | undefined => {
-    const found = known.get(index) ?? build(index)
-    if (found !== undefined) known.set(index, found)
-    return found
+    const before = known.get(index)
+    if (before !== undefined) return before
+    const built = build(index)
+    if (built !== undefined) known.set(index, built)
+    return built
   }
   const indexOf = (symbol: AssetSymbol, tenor: Tenor, startMs: number) =>
     Math.round((startMs - ORIGIN_MS) / STEP_MS) * SERIES_COUNT +
@@ -135,7 +148,7 @@ export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs
     TENORS.indexOf(tenor)
 
   return {
-    /** Of the two windows of an hour that New York's clock shows twice, the later one. */
+    /** If the slug names an hour that New York's clock shows twice, returns the later window. */
     bySlug(slug: string): UpDown | undefined {
       const about = readSlug(slug)
       if (about === undefined) return undefined
@@ -144,10 +157,11 @@ export function createUpDowns(options: { seed: number; v2FromMs: number; aheadMs
     },
     byCondition(conditionId: string): UpDown | undefined {
       if (!/^0x[0-9a-f]{64}$/.test(conditionId)) return undefined
-      const found = [conditionId.slice(-8), conditionId.slice(-10, -2)]
-        .map((tail) => find(unscramble(Number.parseInt(tail, 16))))
-        .find((market) => market?.conditionId === conditionId)
-      return found
+      for (const tail of [conditionId.slice(-8), conditionId.slice(-10, -2)]) {
+        const market = find(unscramble(Number.parseInt(tail, 16)))
+        if (market?.conditionId === conditionId) return market
+      }
+      return undefined
     },
     byToken(token: string): { market: UpDown; leg: 0 | 1 } | undefined {
       if (!/^\d{60,78}$/.test(token)) return undefined
@@ -196,7 +210,7 @@ function windowStarts(tenor: Tenor, fromMs: number, toMs: number): number[] {
   return starts
 }
 
-/** Version 1: unrelated numbers. Version 2: a position is its condition (31 bytes) and the outcome in one. */
+/** Version 1: unrelated numbers. Version 2: a position combines its condition (31 bytes) and the outcome. */
 function namesOf(
   seed: number,
   index: number,
@@ -219,12 +233,12 @@ function namesOf(
   }
 }
 
-/** Seconds from the end to the settlement: 15 at least, 21 in the middle, now and then minutes. */
+/** Seconds from the end to the settlement: at least 15, typically 21, occasionally minutes. */
 function settlementDelayMs(seed: number, index: number, tenor: Tenor): number {
   const part = hash32(seed, 73, index) / 4_294_967_296
   const seconds =
     part < 0.9 ? 15 + part * 14 : part < 0.995 ? 28 + (part - 0.9) * 300 : 120 + (part - 0.995) * 39_000
-  // The daily question reads the candle that closes a minute after noon.
+  // The daily question uses the candle that closes one minute after noon.
   return Math.floor(seconds * 1_000) + (tenor === '24h' ? 60_000 : 0)
 }
 

@@ -1,4 +1,4 @@
-/** Everything that happens in the simulated prediction markets and on the simulated chain, put together once. */
+/** Everything that happens in the simulated prediction markets and on the simulated chain. */
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
@@ -12,28 +12,32 @@ import { createUpDowns, type Tenor, type UpDown } from './up-down.ts'
 
 interface WorldOptions {
   readonly seed: number
-  /** As given to the sandbox exchanges: their candles settle the hourly and daily questions. */
+  /** The same value as for the sandbox exchanges, whose candles settle the hourly and daily questions. */
   readonly tradesPerSecond: number
   /** Time between book changes of the running five- and fifteen-minute markets. */
   readonly slotMs: number
   readonly phaseRounds?: number
-  /** Windows from this time on are of the venue's second protocol. */
+  /** Windows from this time on use the venue's second protocol. */
   readonly v2FromMs?: number
-  /** Contracts of an hourly or daily event. */
+  /** Contracts per hourly or daily event. */
   readonly strikes?: number
   /** How long before its window a market may be listed. */
   readonly aheadMs?: number
+  /** The share of windows whose two outcomes are paid the same; none if omitted. */
+  readonly splitShare?: number
+  /** Whether contracts may be paused, and may close later than first listed. */
+  readonly isChanging?: boolean
 }
 
 export type PredictionWorld = ReturnType<typeof createPredictionWorld>
 
-/** All windows (some 1,700) and strikes (660) that are listed at once, each. */
+/** Enough for all windows (about 1,700) or all strikes (660) that are listed at once. */
 const REMEMBERED_LIVES = 2_000
 const AFTER_END_MS = 90_000
-/** Ten minutes before the window, trading begins. */
+/** Trading begins ten minutes before the window. */
 const EARLY_TRADE_MS = 600_000
 
-/** Slots of a tenor relative to the dense ones, and slots per reading of the likelihood. */
+/** Slot length of a tenor relative to the shortest, and slots per reading of the likelihood. */
 const PACE: Record<Tenor, { slots: number; slotsPerStep: number }> = {
   '5m': { slots: 1, slotsPerStep: 5 },
   '15m': { slots: 1, slotsPerStep: 5 },
@@ -50,8 +54,15 @@ export function createPredictionWorld(options: WorldOptions) {
     seed,
     v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY,
     aheadMs: options.aheadMs,
+    splitShare: options.splitShare,
   })
-  const strikes = createStrikes({ seed, world: price, perEvent: options.strikes, aheadMs: options.aheadMs })
+  const strikes = createStrikes({
+    seed,
+    world: price,
+    perEvent: options.strikes,
+    aheadMs: options.aheadMs,
+    isChanging: options.isChanging,
+  })
   const rounds = createRounds({
     seed,
     world: price,
@@ -67,7 +78,7 @@ export function createPredictionWorld(options: WorldOptions) {
     return made
   }
 
-  /** A close or open of a one-minute candle of the sandbox exchange, in dollars. */
+  /** The open or close of a one-minute candle of the sandbox exchange, in dollars. */
   const candle = (symbol: AssetSymbol, openMs: number, which: 'open' | 'close'): number => {
     const { market, candles } = exchanges.of('spot', symbol)
     return candles.at(openMs, '1m', Number.POSITIVE_INFINITY)[which] / 10 ** market.priceDecimals
@@ -130,9 +141,11 @@ export function createPredictionWorld(options: WorldOptions) {
     lifeOfStrike(market: StrikeMarket): Life {
       return remember(contracts, market.ticker, () => {
         const { symbol, kind } = market.event.series
-        const { openMs, closeMs } = market.event
+        const { openMs, pause } = market.event
+        const pausedMs = pause === undefined ? 0 : pause.toMs - pause.fromMs
+        const closeMs = market.event.closeMs - pausedMs
         const isDense = kind === '15M'
-        const isLong = closeMs - openMs > 3_600_000
+        const isLong = market.event.closeMs - openMs > 3_600_000
         return new Life({
           seed,
           stream: market.stream,
@@ -140,6 +153,7 @@ export function createPredictionWorld(options: WorldOptions) {
           startMs: openMs,
           endMs: closeMs,
           tradeEndMs: closeMs,
+          pause,
           earlySlots: 0,
           slotsPerStep: 5,
           likelihood: lazily(() =>
@@ -162,7 +176,7 @@ export function createPredictionWorld(options: WorldOptions) {
   }
 }
 
-/** A function that is made at its first call. */
+/** A function that is created on its first call. */
 function lazily(make: () => (timeMs: number) => number): (timeMs: number) => number {
   let made: ((timeMs: number) => number) | undefined
   return (timeMs) => {

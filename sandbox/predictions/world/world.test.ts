@@ -19,7 +19,7 @@ const bookAt = (life: Life, slot: number) => {
   return { bids, asks }
 }
 
-/** All of them, future ones included. */
+/** All trades, including future ones. */
 const tradesOf = (life: Life) => life.trades(0, life.tradesUntil(life.lastSlot))
 
 test('each slot is the last one at its own time, also where slots do not fill the life of a market exactly', () => {
@@ -204,4 +204,33 @@ test('rounds count up without a gap, over a change of phase, with times that nev
     )
   }
   assert.ok(new Set(rounds.map((round) => round.phase)).size >= 2)
+})
+
+test('contracts that change: nothing happens in a pause, everything goes on after it, and the first close is the earlier one', () => {
+  const options = { seed: 11, tradesPerSecond: 1, slotMs: 1_000, strikes: 2 }
+  const changing = createPredictionWorld({ ...options, isChanging: true })
+  const dayMs = Date.parse('2026-11-15T00:00:00Z')
+  const events = changing.strikes.series.flatMap((one) =>
+    changing.strikes.between(one, dayMs, dayMs + 24 * 3_600_000),
+  )
+  const moved = events.filter(({ first }) => first !== undefined)
+  const paused = events.filter(({ pause }) => pause !== undefined)
+  assert.ok(moved.length > 20 && paused.length > 20, `${moved.length} ${paused.length}`)
+  for (const { openMs, closeMs, first } of moved)
+    assert.ok(
+      first !== undefined &&
+        openMs < first.untilMs &&
+        first.untilMs < first.closeMs &&
+        first.closeMs < closeMs,
+    )
+  for (const { markets, pause, closeMs } of paused.slice(0, 5)) {
+    const [market] = markets
+    if (market === undefined || pause === undefined) throw new Error('no contract')
+    const life = changing.lifeOfStrike(market)
+    const before = life.slotAt(pause.fromMs - 1)
+    assert.equal(life.slotAt(pause.toMs - 1), before)
+    assert.ok(life.timeOf(before) < pause.fromMs && life.timeOf(before + 1) >= pause.toMs)
+    assert.ok(life.timeOf(life.lastSlot) < closeMs + 20_000)
+    for (let slot = 0; slot < life.lastSlot; slot++) assert.equal(life.slotAt(life.timeOf(slot)), slot)
+  }
 })
