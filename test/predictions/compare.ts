@@ -1,15 +1,15 @@
-/** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
+/** Compares recorded prediction markets with what really happened. Each function returns the differences as lines. */
 
 import { LEVELS } from '../../sandbox/predictions/world/life.ts'
 import type { Feed } from '../../src/core/feed.ts'
-import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
-import { answerText, buildOracleCandles } from '../../src/core/oracle-candles.ts'
+import { storedInterval } from '../../src/core/interval.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
-import type { CandleRow, MarketRow, SnapshotRow, TradeRow } from '../../src/core/rows/schemas.ts'
+import type { MarketRow, SnapshotRow, TradeRow } from '../../src/core/rows/schemas.ts'
 import { uncovered } from '../../src/ingest/shared/uncovered.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { PredictionTruth, TrueMarket, TrueSizes } from '../sandbox/prediction-truth.ts'
-import { HEARTBEAT_MS } from './recording.ts'
+import { compareContractRow } from './compare-contracts.ts'
+import { compareUpDownFields } from './compare-up-down.ts'
 
 type Levels = [number, number][]
 export type StoredSnapshot = SnapshotRow & {
@@ -17,18 +17,25 @@ export type StoredSnapshot = SnapshotRow & {
   orderbook_down?: { bids: Levels; asks: Levels }
   orderbook_yes?: { bids: Levels; asks: Levels }
   orderbook_no?: { bids: Levels; asks: Levels }
+  token_up?: string
+  token_down?: string
+  market_slug?: string | null
+  question?: string | null
+  market_type?: string | null
+  price_up?: number | null
+  price_down?: number | null
+  reference_price?: number | null
   yes_bid?: number | null
   no_ask?: number | null
 }
 
 const CARRY_FORWARD_MS = 60_000
 const HOUR_MS = 3_600_000
-const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
 /** They settle on candles of an exchange; the relay has its price of a second. */
 const OF_CANDLES = ['1h', '24h']
 
-/** How much older or newer than its row a book may be, where clocks were apart or frames under way for long. */
+/** How much older or newer than its row a book may be, because clocks differed or frames were delayed. */
 export interface Slack {
   readonly behindMs: number
   readonly aheadMs: number
@@ -53,8 +60,8 @@ export async function compareCatalogue(store: EnvironmentStore, market: TrueMark
     const row = await findMarket(store, name)
     if (name === market.name && isNamesake(row, market)) continue
     if (row?.market_id !== idOf(market)) wrong.push(`${market.name}: not found as ${name}`)
-    else if (row.status !== 'resolved' || row.winner !== market.winner)
-      wrong.push(`${market.name}: ${row.status} ${row.winner}, but ${market.winner} won`)
+    else if (row.status !== (market.winner === null ? 'closed' : 'resolved') || row.winner !== market.winner)
+      wrong.push(`${market.name}: ${row.status} ${row.winner}, but ${market.winner ?? 'nobody'} won`)
     else if (market.venue === 'polymarket' && !OF_CANDLES.includes(market.kind))
       for (const [price, real] of [
         [row.reference_price_start, market.reference],
@@ -103,7 +110,7 @@ export async function readRows<T>(
   return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
 }
 
-/** Every part of the window has a row at its start or is a gap; no book is crossed, old or wrong. */
+/** Every part of the window starts with a row or is a gap; no book is crossed, old or wrong. */
 export async function compareWindow(
   store: EnvironmentStore,
   truth: PredictionTruth,
@@ -111,7 +118,7 @@ export async function compareWindow(
   range: { fromMs: number; toMs: number },
   about: {
     slackAt?: (atMs: number) => Slack
-    /** How long the venue may send nothing of any market of the symbol: an unchanged book is written when it does again. */
+    /** How long the venue may send nothing for the symbol: an unchanged book is written when it sends again. */
     pauseMs?: number
   } = {},
 ): Promise<{ wrong: string[]; rows: number }> {
@@ -137,7 +144,10 @@ export async function compareWindow(
   }
   for (const row of rows) {
     const slack = slackAt(Date.parse(row.timestamp))
-    wrong.push(...compareBook(truth, market, row, { gaps, slack }))
+    const found = compareBook(truth, market, row, { gaps, slack })
+    wrong.push(...found)
+    if (market.venue === 'kalshi' && found.length === 0) wrong.push(...compareContractRow(truth, row, slack))
+    if (market.venue === 'polymarket' && found.length === 0) wrong.push(...compareUpDownFields(truth, row))
   }
   return { wrong, rows: rows.length }
 }
@@ -168,7 +178,7 @@ function compareBook(
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
   if (slack.isUnproven) return []
-  // Late frames come one by one: meanwhile the book is partly that of before and partly the new one.
+  // Late frames arrive one by one: in the meantime the book is partly the old and partly the new one.
   if (slack.behindMs > 0) {
     const levels = { book, other }
     return isMixture(levels, latestBooks(truth, market, atMs, slack)) ? [] : [`${at}: no book of that time`]
@@ -179,7 +189,7 @@ function compareBook(
       isSide(book.asks, asks, { isBid: false, isMirrored: false }),
   )
   if (!isReal) return [`${at}: not the venue's book`]
-  // The other outcome is the mirror of the first: who bids for one offers the other.
+  // The other outcome mirrors the first: a bid for one is an offer of the other.
   const isOtherReal = latestBooks(truth, market, atMs, slack).some(
     ({ bids, asks }) =>
       isSide(other.bids, asks, { isBid: true, isMirrored: true }) &&
@@ -187,6 +197,8 @@ function compareBook(
   )
   return isOtherReal ? [] : [`${at}: not the venue's book of the other outcome`]
 }
+
+const ALL_PRICES = Array.from({ length: 999 }, (_, index) => index + 1)
 
 /** Whether each level of both legs, or its absence, is that of one of the books. */
 function isMixture(
@@ -201,17 +213,18 @@ function isMixture(
     }
     return sizes
   }
-  const sides = [
-    { own: sizesOf(book.bids, false), side: 'bids', left: new Set<number>() },
-    { own: sizesOf(book.asks, false), side: 'asks', left: new Set<number>() },
-    { own: sizesOf(other.bids, true), side: 'asks', left: new Set<number>() },
-    { own: sizesOf(other.asks, true), side: 'bids', left: new Set<number>() },
-  ] as const
-  for (const { left } of sides) for (let price = 1; price < 1_000; price++) left.add(price)
+  const sides = (
+    [
+      { own: sizesOf(book.bids, false), side: 'bids' },
+      { own: sizesOf(book.asks, false), side: 'asks' },
+      { own: sizesOf(other.bids, true), side: 'asks' },
+      { own: sizesOf(other.asks, true), side: 'bids' },
+    ] as const
+  ).map((each) => ({ ...each, left: ALL_PRICES }))
   for (const then of books) {
-    for (const { own, side, left } of sides)
-      for (const price of left) if ((then[side][price] ?? 0) === own[price]) left.delete(price)
-    if (sides.every(({ left }) => left.size === 0)) return true
+    for (const each of sides)
+      each.left = each.left.filter((price) => (then[each.side][price] ?? 0) !== each.own[price])
+    if (sides.every(({ left }) => left.length === 0)) return true
   }
   return false
 }
@@ -256,7 +269,7 @@ function* latestBooks(
   }
 }
 
-/** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
+/** How many grid points of a range have a different book than the one before: a recorder must have as many rows. */
 export function trueSamples(
   truth: PredictionTruth,
   market: TrueMarket,
@@ -316,37 +329,4 @@ export async function compareTrades(
     ...stored.filter((trade) => !real.has(trade)).map((trade) => `${market.name}: has ${trade}`),
     ...(known.size === stored.length ? [] : [`${market.name}: a trade is there twice`]),
   ]
-}
-
-/** Closed candles of the oracle against those of the true rounds; every candle that has ended is there, or lies in a gap. */
-export async function compareOracle(
-  store: EnvironmentStore,
-  truth: PredictionTruth,
-  interval: '5m' | '15m',
-  range: { fromMs: number; toMs: number },
-): Promise<string[]> {
-  const feed = { dataset: 'candles', source: 'oracle', symbol: 'BTC', interval } as const
-  const stepMs = INTERVAL_MS[interval]
-  const fromMs = Math.ceil(range.fromMs / stepMs) * stepMs
-  // The last one is closed when its successor's first answer was received.
-  const toMs = Math.floor((range.toMs - ORACLE_CLOSES_WITHIN_MS) / stepMs) * stepMs
-  const rows = await readRows<CandleRow>(store, feed, [''], { from: fromMs, to: toMs })
-  const { gaps } = await store.coverage.read([feed], fromMs, toMs)
-  const updates = truth.rounds('BTC', fromMs - 3 * HOUR_MS, toMs + HOUR_MS).map((round) => ({
-    roundId: BigInt(round.id),
-    updatedMs: round.updatedAtS * 1_000,
-    price: answerText(BigInt(round.answer), 8),
-  }))
-  const heartbeatMs = HEARTBEAT_MS
-  const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
-  return buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((candle) => {
-    const at = `${interval} ${new Date(candle.openTimeMs).toISOString()}`
-    if (gaps.some((gap) => gap.from < candle.openTimeMs + stepMs && gap.to > candle.openTimeMs)) return []
-    const row = stored.get(candle.openTimeMs)
-    if (row === undefined) return [`${at}: no candle`]
-    const recorded = [row.open, row.high, row.low, row.close].join()
-    const real = [candle.open, candle.high, candle.low, candle.close].map(Number).join()
-    if (!row.closed) return [`${at}: still open`]
-    return recorded === real ? [] : [`${at}: ${recorded}, but ${real}`]
-  })
 }

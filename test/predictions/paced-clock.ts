@@ -1,9 +1,12 @@
 /**
- * A clock that runs as fast as the machine allows: time moves by a step only after everything that was sent in the last
- * one was received, so a busy machine makes a run longer but never makes a socket look silent. Another process may
- * follow it: each step begins there, and waits until that process has come round.
+ * A clock that runs as fast as the machine allows: time moves by a step only after everything sent in the last step was
+ * received and threads have answered their calls. A busy machine makes a run longer, but never makes a socket look
+ * silent, and never lets hours pass while a write waits for the disk. Another process may follow the clock: each step
+ * begins there and waits until that process has finished it.
  */
+import { subscribe } from 'node:diagnostics_channel'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import type { Clock } from '../../src/kit/clock.ts'
 import { ownConnections } from '../sent-bytes.ts'
 
@@ -20,7 +23,13 @@ const TURNS_PER_STEP = 3
 
 export function pacedClock(startMs: number, stepMs = 100): PacedClock {
   const received = ownConnections()
-  const steered = steeredClock(startMs, () => (clock.follower === undefined ? received() : comeRound()))
+  const answered = ownThreads()
+  const steered = steeredClock(startMs, () => (clock.follower === undefined ? settled() : comeRound()))
+
+  async function settled(): Promise<void> {
+    do await received()
+    while (await answered())
+  }
 
   async function step(): Promise<void> {
     const nextMs = steered.now() + stepMs
@@ -46,6 +55,30 @@ export function pacedClock(startMs: number, stepMs = 100): PacedClock {
     },
   }
   return clock
+}
+
+/**
+ * Waits for the threads of this process; false where none was busy. A thread keeps the process alive only while a call
+ * is under way, and says so when it has closed what it had opened (`kit/thread-calls.ts`). Those that kept it alive
+ * before work by themselves, and are not waited for.
+ */
+function ownThreads(): () => Promise<boolean> {
+  const ending = new Set<Worker>()
+  subscribe('worker_threads', (message) => {
+    const { worker } = message as { worker: Worker }
+    worker.on('message', (text) => {
+      if (text === 'closed') ending.add(worker)
+    })
+    worker.once('exit', () => ending.delete(worker))
+  })
+  const active = () => process.getActiveResourcesInfo().filter((kind) => kind === 'MessagePort').length
+  const before = active()
+  const isBusy = () => active() > before || ending.size > 0
+  return async () => {
+    if (!isBusy()) return false
+    while (isBusy()) await wait(1)
+    return true
+  }
 }
 
 export interface SteeredClock extends Clock {

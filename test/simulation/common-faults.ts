@@ -1,4 +1,4 @@
-/** Faults that every part knows: of its network, of its disk and of its process. */
+/** Faults that every part has: of its network, its disk and its process. */
 import type { FaultSpec, FaultSwitches, FaultVenue } from '../../sandbox/server/faults.ts'
 import type { Disk, DiskFault, Strike } from './disk.ts'
 import type { Network, NetworkFault } from './network.ts'
@@ -66,17 +66,20 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
   },
 ]
 
-/** A process that stands still for a while. */
+/** The process is paused for a while. */
 export const PAUSE_FAULT: FaultKind = { kind: 'pause', weight: 2, durationMs: [SECOND_MS, 10 * MINUTE_MS] }
 
-export const RECORDER_FAULTS: readonly FaultKind[] = [
-  // As a database server that cannot be reached: neither written nor read.
-  { kind: 'disk-away', weight: 1, durationMs: [100, 10 * MINUTE_MS], settings: share },
-  ...PROCESS_FAULTS,
-  PAUSE_FAULT,
-]
+/** Like a database server that cannot be reached: the store can neither be written nor read. */
+export const AWAY_FAULT: FaultKind = {
+  kind: 'disk-away',
+  weight: 1,
+  durationMs: [100, 10 * MINUTE_MS],
+  settings: share,
+}
 
-/** Half of all steps of the clock are corrections of up to a second, the others reach ten minutes, either way. */
+export const RECORDER_FAULTS: readonly FaultKind[] = [AWAY_FAULT, ...PROCESS_FAULTS, PAUSE_FAULT]
+
+/** Half of all clock steps are corrections of up to a second, the others reach ten minutes, in either direction. */
 function stepOf(drawn: number): number {
   const size = Math.abs(drawn)
   if (size <= 0.5) return Math.round(drawn * 2 * SECOND_MS)
@@ -84,8 +87,8 @@ function stepOf(drawn: number): number {
 }
 
 /**
- * How far a recorder's time may be from the true one. It follows its venue, by dates of whole seconds, and a wall clock
- * that is at most some seconds off.
+ * How far a recorder's time may be from the true time. It follows its venue, through dates of whole seconds, and a wall
+ * clock that is at most some seconds off.
  */
 export function clockErrorOf({ kind, settings }: ScheduledFault): number {
   if (kind !== 'skew' && kind !== 'our-skew') return 0
@@ -106,7 +109,7 @@ export function beginDiskFault(disk: Disk, { kind, settings }: ScheduledFault): 
   return disk.set({ kind: kind.slice('disk-'.length) as DiskFault['kind'], share: 1, ...settings })
 }
 
-/** Lies in wait for a write. `kill` ends the process that is hit; what it returns starts it again. */
+/** Waits for a certain write. `kill` ends the process that made it and returns a function that starts it again. */
 export function beginStrike(
   { disk, time }: { disk: Disk; time: VirtualTime },
   { kind, settings }: ScheduledFault,
@@ -122,7 +125,7 @@ export function beginStrike(
   })
 }
 
-/** A fault switch of a simulated venue. One that counts frames ends by itself. */
+/** A fault switch of a simulated venue. A fault that counts frames ends without being switched off. */
 export function beginVenueFault(
   faults: FaultSwitches,
   venue: FaultVenue,

@@ -1,7 +1,7 @@
 /**
- * The stores of a simulated process: the real ones, behind a disk that takes its time and fails. An operation may fail
- * before its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed); while the store is
- * away, reads fail too. What a dead process has begun may be done, but nobody hears of it.
+ * The stores of a simulated process: the real ones, behind a disk that is slow and fails. An operation may fail before
+ * its commit (full disk, I/O error) or after it (a failed fsync: done, but reported as failed); while the store is
+ * away, reads fail too. What a dead process has begun may still be done, but nobody is notified.
  */
 import { writeFailure } from '../../src/store/sqlite/write-failure.ts'
 import type { SimulatedProcess } from './process.ts'
@@ -10,21 +10,21 @@ import type { VirtualTime } from './virtual-time.ts'
 
 export interface DiskFault {
   readonly kind: 'full' | 'io' | 'fsync' | 'slow' | 'away'
-  /** How often an operation fails while it lasts. */
+  /** The share of operations that fail while the fault lasts. */
   readonly share: number
   readonly slowMs?: number
 }
 
 /**
- * A strike at one certain write: the process dies or the write fails, just before or just after the commit. Between two
- * writes that belong together is where half of them can get lost, and chance alone seldom hits it.
+ * A strike at one particular write: the process dies or the write fails, just before or just after the commit. A strike
+ * between two writes that belong together can lose one of them, and random faults rarely hit that moment.
  */
 export interface Strike {
   readonly when: 'before' | 'after'
   readonly what: 'kill' | 'fail'
-  /** Only writes of the store of that name. */
+  /** Only writes of the store with this name. */
   readonly store?: string | undefined
-  /** Writes until then, this one included. */
+  /** Writes left until the strike, including the one that it hits. */
   left: number
   kill(process: SimulatedProcess): void
 }
@@ -50,7 +50,7 @@ export function createDisk(time: VirtualTime, random: Random) {
   const isHit = (kind: DiskFault['kind']) =>
     [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
 
-  /** As a caller of the store sees it. */
+  /** The error as a caller of the store sees it. */
   function writeFailed(kind: keyof typeof ERRORS, store: string | undefined): unknown {
     failures.push({ store, atMs: time.nowMs })
     return writeFailure(failure(kind), 'simulated')
@@ -75,17 +75,17 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   async function hit(strike: Strike, process: SimulatedProcess, store: string | undefined): Promise<void> {
     if (strike.what === 'fail') throw writeFailed(strike.when === 'before' ? 'io' : 'fsync', store)
-    // Its own reaction to the death must not run inside of this write.
+    // The code that reacts to the death must not run inside this write.
     time.turn(() => strike.kill(process))
     await new Promise(() => {})
   }
 
-  /** `isWrite` tells which operations change something: those fail, and keep the order of their calls. */
+  /** `isWrite` says which operations change something: only those fail, and they are executed in the order of calls. */
   function behind<T extends object>(
     store: T,
     process: SimulatedProcess,
     isWrite: (name: string) => boolean,
-    /** For strikes at one of several stores. */
+    /** For strikes at one of several stores. Reads of a named store fail as those of a database server do. */
     title?: string,
   ): T {
     let last: Promise<unknown> = Promise.resolve()
@@ -112,7 +112,7 @@ export function createDisk(time: VirtualTime, random: Random) {
     const read = async (answer: Promise<unknown>) => {
       const value = await answer
       await pause()
-      if (isHit('away')) throw failure('away')
+      if (isHit('away')) throw title === undefined ? failure('away') : writeFailure(failure('away'), title)
       return value
     }
     const wrap = (owner: object): object =>
@@ -125,7 +125,7 @@ export function createDisk(time: VirtualTime, random: Random) {
             if (process.isDead) return new Promise(() => {})
             if (isWrite(name)) return process.outside(write(async () => value.apply(target, args)))
             const answer: unknown = value.apply(target, args)
-            // What is answered from memory is answered at once; closing waits for nothing else.
+            // Answers from memory are immediate, and closing does not wait for the disk.
             return answer instanceof Promise && name !== 'close' ? process.outside(read(answer)) : answer
           }
         },
@@ -135,11 +135,11 @@ export function createDisk(time: VirtualTime, random: Random) {
 
   return {
     behind,
-    /** Whether a write of the store of that name failed between two instants. */
+    /** Whether a write of the store with this name failed between two instants. */
     hasFailed: (store: string, fromMs: number, toMs: number) =>
       (failures.findLast((each) => each.store === store && each.atMs <= toMs)?.atMs ??
         Number.NEGATIVE_INFINITY) >= fromMs,
-    /** The returned function calls it off. */
+    /** The returned function cancels the strike. */
     arm(strike: Strike): () => void {
       strikes.add(strike)
       return () => void strikes.delete(strike)

@@ -37,10 +37,10 @@ import type { Part, PartKind, Surroundings } from './simulation.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-/** Around a fault: what was under way before it, and what still arrives after it. */
+/** Margins around a fault: frames that were in transit when it began, and frames that still arrive after it. */
 const BEFORE_MS = 5_000
 const AFTERWARDS_MS = 65_000
-/** The longest way of a frame without a fault: a tick, and a latency of ten times the usual. */
+/** The longest delay of a frame without a fault: a tick, and ten times the usual latency. */
 const LATENCY_MS = 500
 const SYMBOLS: readonly AssetSymbol[] = ['BTC', 'ETH']
 
@@ -64,7 +64,7 @@ const VENUE_FAULTS: readonly FaultKind[] = [
     delayMs: random.int(200, random.pick([20_000, 45_000])),
   })),
   venueFault('unknown-message', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
-  // Without a number of seconds the venue does not say how long to wait.
+  // With 0 the venue does not say how long to wait.
   venueFault('rate-limit', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
     retryAfterS: random.chance(0.3) ? 0 : random.int(1, 30),
   })),
@@ -95,6 +95,7 @@ const VENUE_FAULTS: readonly FaultKind[] = [
 const OF_REQUESTS = [
   ...[
     'partial',
+    'empty',
     'stale',
     'other-range',
     'other-symbol',
@@ -105,29 +106,42 @@ const OF_REQUESTS = [
   ],
   ...['hang', 'delisted', 'cut', 'stall', 'slow', 'truncate', 'unanswered'],
 ]
-/** What was sent late does not come any more. */
+/** Faults that make a late frame get lost. */
 const LOSES_FRAMES = [
   ...['drop', 'mute', 'hang', 'maintenance', 'delisted', 'cut', 'half-open', 'half-open-up'],
   ...['stall', 'truncate', 'kill', 'restart', 'strike', 'pause'],
 ]
-/** After a start trades are requested for so long; then bars are built without those that did not come. */
+/** How long trades are requested after a start; then flow rows are built without those that did not arrive. */
 const REQUESTED_WITHIN_MS = 5 * MINUTE_MS
-/** What was not counted before the end. */
+/** How far before a restart counts may be missing. */
 const UNCOUNTED_MS = 15 * MINUTE_MS
 
-const PARTIAL = venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS])
-/** Answers of spot do not name their symbol: nobody could tell. */
+const PARTIAL = [
+  venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS]),
+  venueFault('empty', 1, [SECOND_MS, 10 * MINUTE_MS]),
+]
+/** Not on spot, whose answers do not name their symbol, so that the fault could not be noticed. */
 const OTHER_SYMBOL = venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS])
 
-/** Candles do not wait for their open interest for ever. */
+/** Only requests for open interest fail: candles must not wait for it forever. */
 const INTEREST_ONLY = venueFault('http-error', 1, [SECOND_MS, 40 * MINUTE_MS], () => ({
   ...{ status: 503, channel: 'open-interest' },
 }))
 
+/** Only lists of trades are cut or for another time: lost trades are requested from them, everything else works. */
+const onTrades = { channel: 'agg-trades' }
+const TRADES_ONLY: readonly FaultKind[] = [
+  venueFault('partial', 1, [SECOND_MS, 20 * MINUTE_MS], () => onTrades),
+  venueFault('empty', 1, [SECOND_MS, 20 * MINUTE_MS], () => onTrades),
+  venueFault('other-range', 1, [SECOND_MS, 20 * MINUTE_MS], (random) => ({
+    ...{ ...onTrades, offsetMs: random.pick([-1, 1]) * random.pick([1, 2, 20]) * MINUTE_MS },
+  })),
+]
+
 const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
-  spot: [...VENUE_FAULTS, PARTIAL],
-  futures: [...VENUE_FAULTS, PARTIAL, OTHER_SYMBOL, INTEREST_ONLY],
-  // A time without a candle is a time without a trade there: nobody could tell that an answer was cut.
+  spot: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL],
+  futures: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL, OTHER_SYMBOL, INTEREST_ONLY],
+  // This venue sends no candle for a time without a trade, so that a cut answer could not be noticed.
   perp: [
     ...VENUE_FAULTS,
     OTHER_SYMBOL,
@@ -135,11 +149,11 @@ const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
   ],
 }
 
-/** How late frames are read under a fault, and how much too early quotes of spot are dated by those around them. */
+/** How late frames are read during a fault, and how much too early spot quotes are dated by the frames around them. */
 function latenessOf({ kind, durationMs, settings }: ScheduledFault, tickMs: number) {
   switch (kind) {
     case 'stall':
-      // What waited is read at once: a quote then has the time of the dated frame before it, one of each second.
+      // Waiting frames are read all at once: a quote then gets the time of the last dated frame, one of each second.
       return { lateMs: durationMs, datedLateMs: SECOND_MS + tickMs }
     case 'pause':
       return { lateMs: Math.min(durationMs, MAX_STANDSTILL_MS), datedLateMs: SECOND_MS + tickMs }
@@ -148,8 +162,8 @@ function latenessOf({ kind, durationMs, settings }: ScheduledFault, tickMs: numb
     case 'late-close':
       return { lateMs: 0, datedLateMs: Number(settings.delayMs) }
     case 'reorder':
-      // Of two candles of a second the first comes after the second: until then the newest known time is that old. A frame
-      // without a time of its own, one each second, changes places with the next.
+      // Of two candles of a second the first arrives after the second: until then the newest known time is that old. A
+      // frame that carries no time, one each second, is swapped with the next one.
       return { lateMs: SECOND_MS, datedLateMs: 2 * SECOND_MS + tickMs }
     case 'slow':
       return { lateMs: Number(settings.slowMs), datedLateMs: 0 }
@@ -166,17 +180,18 @@ export function exchangeKind(venue: SandboxVenue): PartKind {
   }
 }
 
-/** Two symbols cost twice as much as one: their world is a quieter one, so that two hours of it stay near 10 s. */
+/** Two symbols take twice as long as one: their world is quieter, so that two simulated hours still take about 10 s. */
 function drawWorld(random: Random) {
   const hasTwo = random.chance(0.2)
   return {
     seed: random.int(1, 1_000_000),
-    tradesPerSecond: random.pick(hasTwo ? [0.02, 0.1] : [0.05, 0.3, 1]),
+    // The busiest worlds fill whole pages of trades: only the ids show what a cut or shifted page lacks.
+    tradesPerSecond: random.pick(hasTwo ? [0.02, 0.1] : [0.05, 0.3, 1, 5]),
     tickMs: hasTwo ? 1_000 : random.pick([200, 1_000, 1_000, 1_000]),
     symbols: hasTwo ? [...SYMBOLS] : [random.pick(SYMBOLS)],
-    /** How much of the past is asked for. */
+    /** How much of the past is requested. */
     pastMs: random.pick(hasTwo ? [0, 10 * MINUTE_MS] : [0, 10 * MINUTE_MS, HOUR_MS]),
-    /** Spot and futures number their trades: fills of size 0 are a matter of the world there. */
+    /** Spot and futures number their trades, so fills of size 0 are part of the world instead of a fault. */
     ...(random.chance(0.2) ? { emptyFillEvery: random.int(1, 30) } : {}),
   }
 }
@@ -204,31 +219,38 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     }))
   const silenceOf = (dataset: string, interval: string) =>
     tracked.find(({ feed }) => feed.dataset === dataset && feed.interval === interval)?.silenceMs ?? 0
-  /** Spot sends a candle each second: its silence is noticed first, and then that of the quotes. */
+  /** Spot sends a candle each second: their silence is noticed first, and with it the silence of the quotes. */
   const noticedMs = (dataset: string, interval: string) =>
     venue === 'spot' && dataset === 'ticker'
       ? silenceOf('candles', '1s') + 5_000
       : silenceOf(dataset, interval)
   const feeds = tracked.map(({ feed }) => feed)
-  /** What the faults so far allow: how much later than sent a frame may have been read, how far clocks were apart. */
+  /** What the faults so far excuse: how long after sending a frame may have been read, and how far clocks differed. */
   let lateMs = 0
   let skewMs = 0
-  /** Quotes of spot have the time of the frames around them: where those are late, they are dated too early. */
+  /** Spot quotes get their time from the frames around them: if those are late, the quotes are dated too early. */
   let datedLateMs = 0
-  /** The venue sent nothing, or lost frames, for less than the silence that is normal. */
+  /** Times in which the venue sent nothing, or lost frames, for no longer than a normal silence. */
   const quiet: { fromMs: number; toMs: number; lengthMs: number }[] = []
   const disturbed: { fromMs: number; toMs: number; lateMs: number; datedLateMs: number }[] = []
-  /** When frames were sent late; what ends their connection before they come loses them as if they had not been sent. */
+  /** When frames were sent late: if their connection ends before they arrive, they are lost as if never sent. */
   const late: { fromMs: number; toMs: number; lengthMs: number; comesMs: number }[] = []
-  /** When the recorder ended and started. */
+  /** Instants at which the recorder ended or started. */
   const restarts: number[] = []
+  /** When no recorder ran, which could have noticed anything. */
+  const downs: { fromMs: number; toMs: number }[] = []
   const withoutRequests: { fromMs: number; toMs: number }[] = []
   let hadUnfitAnswers = false
   const budget = watchBudget(network, sandbox.faults, time)
   const recording = await startRecording(surroundings, {
     name: venue,
     outside,
-    onChange: () => void restarts.push(time.nowMs),
+    onChange: (isRunning) => {
+      restarts.push(time.nowMs)
+      const last = downs.at(-1)
+      if (!isRunning) downs.push({ fromMs: time.nowMs, toMs: Number.POSITIVE_INFINITY })
+      else if (last !== undefined) last.toMs = Math.min(last.toMs, time.nowMs)
+    },
     createRecorder({ process, time, store, log, audit }) {
       const { random } = process
       const recorded = VENUES[name].create({
@@ -251,7 +273,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   const sealed = createSealedPages(reader, feeds, random.stream('sealed'))
   const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
-  /** A clock that was wrong is found out over minutes; frames are late only while a fault lasts, and a moment after it. */
+  /** A wrong clock has an effect for minutes; frames are late only during a fault and for a moment after it. */
   function slackAt(timeMs: number) {
     const now = disturbed.filter(({ fromMs, toMs }) => timeMs >= fromMs && timeMs < toMs)
     return {
@@ -260,7 +282,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     }
   }
 
-  /** The contract: counts are null in bars that are rebuilt without aggregate trades. A start under such a fault does that. */
+  /** By contract, counts are null in rows rebuilt without aggregate trades, as after a start during such a fault. */
   const mayLackCounts = (fromMs: number, toMs: number) =>
     restarts.some(
       (atMs) =>
@@ -286,7 +308,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
           mayLackCounts,
           quietOf: (dataset, interval) => {
             if (!isLostForGood(venue, dataset, interval)) return []
-            // The venue's count of their minute proves them.
+            // A loss of these is noticed through the venue's count of the minute.
             if (dataset === 'trades' || dataset === 'candles') return []
             return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
           },
@@ -308,7 +330,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       if (OF_REQUESTS.includes(fault.kind))
         withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
       if (['mute', 'hang', 'skip', 'malformed', 'wrong-time', 'delisted'].includes(fault.kind)) {
-        // Which frames are lost by their number is a matter of chance.
+        // With a fault that counts frames, it is random which ones are lost.
         const lengthMs = fault.durationMs === 0 ? 0 : fault.durationMs
         const endMs = time.nowMs + (fault.durationMs === 0 ? MINUTE_MS : fault.durationMs)
         quiet.push({
@@ -341,17 +363,17 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       const endOf = new Map(
         tracked.map(({ feed, limitMs }, index) => [
           `${feed.dataset} ${feed.symbol} ${feed.interval}`,
-          // What is not final may be wrong until a silence must have been noticed.
-          Math.max(finality[index]?.before ?? 0, nowMs - limitMs),
+          // Above finality, rows may be wrong until a silence must have been noticed.
+          Math.max(finality[index]?.before ?? 0, recordedBefore(downs, nowMs, limitMs)),
         ]),
       )
       const wrong = await compare(fromMs, nowMs, (symbol) => (dataset, interval) => ({
         fromMs,
         toMs: Math.min(nowMs, endOf.get(`${dataset} ${symbol} ${interval}`) ?? fromMs),
       }))
-      // A row that says that it is not closed yet, or a count that is not known, promises nothing.
+      // A row that is marked as not closed yet, or a count that is null, claims nothing.
       const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
-      // One that says that it is closed is right, however new it is.
+      // A candle that is marked as closed must be right, however new it is.
       const candles = await compare(fromMs, nowMs, () => (dataset) => ({
         fromMs,
         toMs: dataset === 'candles' ? nowMs : fromMs,
@@ -365,17 +387,17 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       // The last minutes are not closed yet.
       const toMs = time.nowMs - 3 * MINUTE_MS
       const wrong = (await compare(startedMs, toMs)).map((text) => `1 ${text}`)
-      // What the venue keeps has no gap left.
+      // No gap is left in what the venue still has.
       for (const feed of feeds) {
         if (isLostForGood(venue, feed.dataset, feed.interval)) continue
         const repairedMs = toMs - 10 * MINUTE_MS
-        // A minute that cannot be served is a gap in the longer candles that hold it, which are repaired after their end.
+        // A minute that cannot be served is a gap in the longer candles around it, which are repaired after their end.
         const isRepairedLater =
           hadUnfitAnswers && feed.interval !== '' && INTERVAL_MS[feed.interval] > MINUTE_MS
         const endMs = isRepairedLater ? candleStart(repairedMs, feed.interval) : repairedMs
         if (endMs <= startedMs) continue
         const { gaps } = await reader.coverage.read([feed], startedMs, endMs)
-        // The time before the first row is no loss.
+        // The time before the first row is not a loss.
         for (const gap of gaps)
           if (gap.reason !== 'not_provided' && gap.reason !== 'before_start')
             wrong.push(
@@ -391,6 +413,20 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   }
 }
 
+/** The instant after which a recorder has run for so long; the time in which none ran does not count. */
+function recordedBefore(
+  downs: readonly { readonly fromMs: number; readonly toMs: number }[],
+  nowMs: number,
+  lengthMs: number,
+): number {
+  let atMs = nowMs - lengthMs
+  for (const { fromMs, toMs } of downs.toReversed()) {
+    const endMs = Math.min(toMs, nowMs)
+    if (endMs > atMs) atMs -= endMs - fromMs
+  }
+  return atMs
+}
+
 /** The longest silence that is normal. */
 function silenceOfChannels(live: VenueDescription['live'], channels: readonly string[]): number {
   const silences = channels.map((key) => {
@@ -401,10 +437,10 @@ function silenceOfChannels(live: VenueDescription['live'], channels: readonly st
   return Math.max(...silences)
 }
 
-/** A silent channel is known to be silent: after the request of the witness, and its longest pause if it was quiet before. */
+/** A silence is noticed after the witness request, which is paused for longest if the channel was quiet before. */
 const noticedWithinMs = (silenceMs: number) => silenceMs + ASK_QUIET_AGAIN.capMs + 30 * SECOND_MS
 
-/** What an exchange never sends again. */
+/** Whether it is data that an exchange never sends again. */
 function isLostForGood(venue: SandboxVenue, dataset: string, interval: string): boolean {
   if (['ticker', 'liquidations', 'trades', 'snapshots'].includes(dataset)) return true
   return venue === 'perp' && (dataset === 'open_interest' || (dataset === 'candles' && interval === '1s'))

@@ -1,6 +1,6 @@
 /**
- * While a simulation runs, the real sources of time and chance are out of reach: whoever uses one is named at once.
- * A turn of the event loop is no time: it is simulated.
+ * While a simulation runs, the real sources of time and randomness are unavailable: a use of one throws and names the
+ * caller. Turns of the event loop are simulated.
  */
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
@@ -10,7 +10,22 @@ import type { VirtualTime } from './virtual-time.ts'
 
 const RealDate = Date
 
-/** Returns the function that gives everything back. */
+/** A plain function instead of a proxy, because dates are created thousands of times a second. */
+function dateWithoutNow(refuse: () => never): unknown {
+  function SimulatedDate(...args: unknown[]): Date {
+    if (args.length === 0) refuse()
+    return args.length === 1 ? new RealDate(args[0] as number) : (Reflect.construct(RealDate, args) as Date)
+  }
+  SimulatedDate.prototype = RealDate.prototype
+  // `now` is refused by the real one, which has the trap.
+  return Object.assign(SimulatedDate, {
+    now: () => RealDate.now(),
+    parse: RealDate.parse,
+    UTC: RealDate.UTC,
+  })
+}
+
+/** Returns a function that restores everything. */
 export function guardAgainstReality(time: VirtualTime, onUse: (text: string) => void): () => void {
   const undo: (() => void)[] = []
   function replace<T extends object, K extends keyof T>(owner: T, name: K, value: unknown): void {
@@ -37,13 +52,7 @@ export function guardAgainstReality(time: VirtualTime, onUse: (text: string) => 
   replace(globalThis, 'clearImmediate', (turn?: { isCancelled: boolean }) => {
     if (turn !== undefined) turn.isCancelled = true
   })
-  replace(
-    globalThis,
-    'Date',
-    new Proxy(RealDate, {
-      construct: (date, args) => (args.length === 0 ? forbid('new Date()')() : Reflect.construct(date, args)),
-    }),
-  )
+  replace(globalThis, 'Date', dateWithoutNow(forbid('new Date()')))
   replace(RealDate, 'now', forbid('Date.now'))
   replace(performance, 'now', forbid('performance.now'))
   undo.push(useTurnTime(() => time.elapsedMs))

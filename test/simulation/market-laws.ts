@@ -1,12 +1,13 @@
 /**
  * The laws for prediction markets of one symbol:
  *
- *   snapshots, trades, candles   each row is the true one, and what is missing lies in a gap: below finality at every look,
+ *   snapshots, trades, candles   each row is true, and missing rows are covered by a gap: below finality at every look,
  *                                everywhere once everything has settled
- *   trades (and candles where    what the venue keeps has no gap left
+ *   trades (and candles where    no gap is left in what the venue still has
  *   the venue keeps midpoints)
- *   open interest                each figure is that of its contract, and the sum that of all that are open
- *   catalogue                    every market that ended has its winner
+ *   open interest                each figure is that of its contract, and the sum is that of all open contracts
+ *   catalogue                    every market that ended has its winner, and a contract its complete record; everything
+ *                                that a record of the first venue says is true
  */
 import { delayedMs } from '../../sandbox/predictions/venue.ts'
 import type { FaultSwitches } from '../../sandbox/server/faults.ts'
@@ -25,23 +26,25 @@ import {
   trueTypeOf,
 } from '../predictions/compare.ts'
 import { compareCandles } from '../predictions/compare-candles.ts'
+import { compareContract } from '../predictions/compare-contracts.ts'
 import { compareOpenInterest } from '../predictions/compare-open-interest.ts'
+import { compareSettled, compareUpDownRecords } from '../predictions/compare-up-down.ts'
 import type { PredictionTruth, TrueMarket } from '../sandbox/prediction-truth.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const SAMPLE_BEFORE_MS = MINUTE_MS
-/** The longest duration of a market, and a little more. */
+/** A little more than the longest duration of a market. */
 const LONGEST_MS = 26 * HOUR_MS
 /** Samples are written within this time. */
 const SAMPLED_WITHIN_MS = 30_000
 /** A late result is found within this time. */
 const RESOLVED_WITHIN_MS = 5 * MINUTE_MS
-/** After the end of the window: sweeps, and the requests of what was missed. */
+/** After the end of a window, sweeps and the requests for missed data take at most this long. */
 const REPAIRED_WITHIN_MS = 20 * MINUTE_MS
 const LOOKED_BACK_MS = 5 * MINUTE_MS
 const TRADES_LOOKED_BACK_MS = 20 * MINUTE_MS
-/** Coarser ones are built from these. */
+/** Longer intervals are built from these. */
 const COMPARED_INTERVALS = ['5m', '15m', '1h'] as const
 
 export interface MarketSubject {
@@ -52,7 +55,7 @@ export interface MarketSubject {
   readonly plan: PredictionPlan
   readonly symbol: AssetSymbol
   readonly startedMs: number
-  /** Above finality a false claim about books may last so long. */
+  /** How long coverage of books above finality may be wrong. */
   readonly silenceMs: number
   readonly slackAt: (atMs: number) => Slack
   readonly interestSlackAt: (atMs: number) => Slack
@@ -66,7 +69,7 @@ export function createMarketLaws(subject: MarketSubject) {
   let known: TrueMarket[] = []
   let knownToMs = 0
 
-  /** Markets whose samples begin before an instant, from the start on. */
+  /** All markets since the start whose samples begin before an instant. */
   function marketsUntil(toMs: number): TrueMarket[] {
     if (toMs > knownToMs) {
       knownToMs = toMs + HOUR_MS
@@ -115,7 +118,7 @@ export function createMarketLaws(subject: MarketSubject) {
     const gaps = await readGaps(tradesFeed, fromMs, toMs)
     const { text } = await reader.series.page({
       feeds: [tradesFeed],
-      // Lists have whole seconds.
+      // Lists have times of whole seconds.
       range: { from: fromMs - 1_000, to: toMs },
       order: 'asc',
       limit: 100_000,
@@ -176,7 +179,7 @@ export function createMarketLaws(subject: MarketSubject) {
   async function compareInterest(fromMs: number, toMsOf: (feed: Feed) => Promise<number>): Promise<string[]> {
     if (!plan.hasOpenInterest) return []
     const wrong: string[] = []
-    for (const interval of COMPARED_INTERVALS) {
+    for (const interval of COARSE_INTERVALS) {
       const feed = feedOf('open_interest', plan.source, symbol, interval)
       const toMs = await toMsOf(feed)
       if (toMs <= fromMs) continue
@@ -194,11 +197,20 @@ export function createMarketLaws(subject: MarketSubject) {
       const resolvedMs = delayedMs(subject.faults, venue, symbol, market.resolvedMs)
       if (market.endMs > nowMs || resolvedMs + RESOLVED_WITHIN_MS > nowMs) continue
       wrong.push(...(await compareCatalogue(reader, market)))
+      if (venue === 'kalshi') wrong.push(...(await compareContract(reader, truth, market, { resolvedMs })))
+      wrong.push(...(await compareSettled(reader, truth, market, { resolvedMs })))
     }
     return wrong
   }
 
-  /** What is left of the gaps in what the venue keeps. */
+  /** At any time, everything that the catalogue says about a market is true. */
+  async function compareRecords(nowMs: number): Promise<string[]> {
+    if (venue !== 'polymarket') return []
+    const resolvedMsOf = (dueMs: number) => delayedMs(subject.faults, venue, symbol, dueMs)
+    return compareUpDownRecords(reader, truth, { symbol, nowMs, resolvedMsOf })
+  }
+
+  /** Gaps that are left in data that the venue still has. */
   async function findGaps(toMs: number): Promise<string[]> {
     const kept: Feed[] = [tradesFeed]
     if (plan.hasTokens) kept.push(...COARSE_INTERVALS.map((each) => candleFeed(plan.source, symbol, each)))
@@ -221,6 +233,7 @@ export function createMarketLaws(subject: MarketSubject) {
         ...(await compareTrades({ fromMs, toMs: Math.min(tradesMs, nowMs) })),
         ...(await compareAllCandles(fromMs, finalityOf)),
         ...(await compareInterest(Math.max(startedMs, nowMs - LOOKED_BACK_MS), finalityOf)),
+        ...(await compareRecords(nowMs)),
       ].map((text) => `2 ${text}`)
     },
     async judge(nowMs: number): Promise<string[]> {
@@ -235,6 +248,7 @@ export function createMarketLaws(subject: MarketSubject) {
           (text) => `1 ${text}`,
         ),
         ...(await compareResults(nowMs)).map((text) => `1 ${text}`),
+        ...(await compareRecords(nowMs)).map((text) => `1 ${text}`),
         ...(await findGaps(repairedMs)).map((text) => `4 ${text}`),
       ]
     },

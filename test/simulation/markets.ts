@@ -33,31 +33,40 @@ const HOSTS: Record<MarketVenue, readonly string[]> = {
   polymarket: ['gamma', 'clob', 'data', 'ws', 'rtds'],
   kalshi: ['kalshi'],
 }
-/** So many slots in a row may leave the books of the shortest market as they were. */
+/** How many slots in a row may leave the books of the shortest market unchanged. */
 const QUIET_SLOTS = 3
-/** What the venue needs to be asked whether a silent book is really still. */
+/** The share of frames that arrive in one read with the frame before, because the venue sends many at once. */
+const JOINED_SHARE = 0.3
+/** How long it takes to ask the venue whether a silent book has really not changed. */
 const ASKED_WITHIN_MS = 30_000
 
-/** The first venue numbers nothing; it is compared once a minute, and answers within some seconds. */
+/** Polymarket numbers nothing: its books are compared once a minute, and it answers within some seconds. */
 const PROVEN_WITHIN_MS = { polymarket: POLYMARKET_TIMES.verifyEveryMs + 15_000, kalshi: undefined }
 
-/** Figures of open interest have no numbers either: a lost one is made good by the next of its contract. */
+/** Figures of open interest are not numbered either: a lost one is replaced by the next one of its contract. */
 const INTEREST_PROVEN_WITHIN_MS = 5 * MINUTE_MS
 
-/** Channels of the sockets, and services of requests; '' is all sockets. */
-const CHANNELS: Record<MarketVenue, { stream: readonly string[]; rest: readonly string[] }> = {
+/** Channels of the sockets, and REST services; '' means all sockets. */
+const CHANNELS: Record<MarketVenue, Record<'stream' | 'rest' | 'lists', readonly string[]>> = {
   polymarket: {
     stream: ['', '', 'price_change', 'book', 'last_trade_price'],
     rest: ['rest', 'gamma', 'clob', 'data'],
+    // The order book service answers with a single book or market, not with a list.
+    lists: ['rest', 'gamma', 'data'],
   },
-  kalshi: { stream: ['', '', 'orderbook_delta', 'orderbook_snapshot', 'trade', 'ticker'], rest: ['rest'] },
+  kalshi: {
+    stream: ['', '', 'orderbook_delta', 'orderbook_snapshot', 'trade', 'ticker'],
+    rest: ['rest'],
+    lists: ['rest'],
+  },
 }
 
 function faultsOf(venue: MarketVenue): FaultKind[] {
-  const { stream, rest } = CHANNELS[venue]
+  const { stream, rest, lists } = CHANNELS[venue]
   const channel = (name: string) => (name === '' ? {} : { channel: name })
   const onStream = (random: Random) => channel(random.pick(stream))
   const onRequests = (random: Random) => ({ channel: random.pick(rest) })
+  const onLists = (random: Random) => ({ channel: random.pick(lists) })
   const anywhere = (random: Random) => (random.chance(0.5) ? {} : onRequests(random))
   const some = (random: Random) => ({ ...onStream(random), count: random.int(1, 10) })
   const kinds = [
@@ -66,7 +75,7 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
     venueFault('hang', 2, [SECOND_MS, 5 * MINUTE_MS], anywhere),
     venueFault('reorder', 1, [SECOND_MS, 2 * MINUTE_MS], onStream),
     venueFault('duplicate', 1, [SECOND_MS, 2 * MINUTE_MS], onStream),
-    // Of the books some are sent once an hour: what the loss of one does could come at any time.
+    // Some books are sent once an hour: the loss of one could have its effect at any time.
     venueFault('skip', 2, [0, 0], (random) => ({
       ...channel(random.pick(stream.filter((name) => name !== 'book'))),
       count: random.int(1, 10),
@@ -86,7 +95,8 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
     venueFault('unfit-value', 2, [0, 0], (random) => ({ ...onStream(random), count: random.int(1, 30) })),
     venueFault('unfit-value', 1, [SECOND_MS, 5 * MINUTE_MS], onRequests),
     venueFault('frozen-book', 2, [SECOND_MS, 10 * MINUTE_MS]),
-    venueFault('lost-resolved', 1, [MINUTE_MS, 30 * MINUTE_MS]),
+    // The other venue sends no results.
+    ...(venue === 'polymarket' ? [venueFault('lost-resolved', 1, [MINUTE_MS, 30 * MINUTE_MS])] : []),
     venueFault('late-resolution', 1, [MINUTE_MS, 30 * MINUTE_MS], (random) => ({
       delayMs: random.int(10_000, 15 * MINUTE_MS),
     })),
@@ -108,10 +118,11 @@ function faultsOf(venue: MarketVenue): FaultKind[] {
       ...onRequests(random),
       delayMs: random.int(500, random.pick([5_000, 120_000])),
     })),
-    venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS], onRequests),
+    venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS], onLists),
+    venueFault('empty', 1, [SECOND_MS, 10 * MINUTE_MS], onLists),
     venueFault('other-symbol', 1, [SECOND_MS, 10 * MINUTE_MS], onRequests),
     venueFault('other-range', 1, [SECOND_MS, 5 * MINUTE_MS], (random) => ({
-      ...onRequests(random),
+      ...onLists(random),
       offsetMs: random.pick([-1, 1]) * random.pick([1, 20, 60, 24 * 60]) * MINUTE_MS,
     })),
   ]
@@ -136,8 +147,8 @@ export function marketsKind(venue: MarketVenue): PartKind {
 }
 
 /**
- * How often the world moves its books, and how long before its start a market is listed. One venue has twice as many
- * markets: two hours of it stay within 10 s.
+ * How often the world changes its books, and how long before its start a market is listed. One venue has twice as many
+ * markets and is slower, so that two simulated hours of it take no more than 10 s.
  */
 const PACE = {
   kalshi: { slotsMs: [3_000, 4_000], tickMs: 500, aheadMs: 45 * MINUTE_MS },
@@ -153,12 +164,12 @@ function drawWorld(venue: MarketVenue, random: Random) {
     strikes: 2,
     aheadMs,
     symbol: random.pick(SYMBOLS),
-    /** Without an API key everything is polled. */
+    /** Without an API key, everything is polled. */
     isKeyless: venue === 'kalshi' && random.chance(0.2),
   }
 }
 
-/** Signatures are checked, but nothing of them is recorded: a short key does as well. */
+/** Signatures are verified but never recorded, so a short key is enough. */
 const KEYS = generateKeyPairSync('rsa', {
   modulusLength: 1_024,
   publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -175,10 +186,13 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const { time, random, network, disk, note } = surroundings
   const { symbol, isKeyless, ...drawn } = drawWorld(venue, random.stream('world'))
   note(`${venue}: ${JSON.stringify({ symbol, isKeyless, ...drawn })}`)
+  network.joinFrames(JOINED_SHARE)
   const outside = surroundings.startProcess(`${venue} world`)
   const world = await startPredictionWorld(surroundings, venue, HOSTS[venue], {
     ...drawn,
     tradesPerSecond: 0.05,
+    splitShare: 0.02,
+    isChanging: true,
     clock: outside.clock,
     kalshiAccount: { keyId: 'simulated', publicKey: KEYS.publicKey },
   })
@@ -219,7 +233,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   })
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
-    // Of the books, and of the lists: a window that nobody has listed has no book.
+    // The silence of books or of lists, because a window that was not listed has no book.
     silenceMs: longestSilenceMs(venue, isKeyless) + ASKED_WITHIN_MS,
     slackAt: slack.at,
     interestSlackAt: interestSlack.at,

@@ -4,9 +4,9 @@
  *   process ──dial──▶ network ──latency──▶ server ──▶ accept / refuse / cut
  *           ──fetch─▶         ──latency──▶        ──▶ answer, cut, never
  *
- * Its faults belong to one server (by its name): new connections are refused or never answered, open ones are cut, stall,
- * or die in one direction without a word (half open), everything becomes slow, answers end in the middle. What a
- * connection has lost it never skips: a stream of bytes goes on where it stopped, or ends.
+ * Its faults affect one server (by name): new connections are refused or never answered, open ones are cut, stall, or
+ * die silently in one direction (half open), everything becomes slow, answers end in the middle. A connection never
+ * skips what it has lost: its bytes continue where they stopped, or it ends.
  */
 import type { Endpoint, Listen } from '../../sandbox/server/transport.ts'
 import type { Fetch, FetchInit, HttpResponse } from '../../src/venues/rest/http.ts'
@@ -19,11 +19,11 @@ import type { VirtualTime } from './virtual-time.ts'
 export interface NetworkFault {
   readonly kind: /** Open connections end, new ones are refused while it lasts. */
     | 'cut'
-    /** From now on nothing of what the server sends on its open connections arrives, and nobody learns that. */
+    /** From now on nothing that the server sends on its open connections arrives, and neither side is notified. */
     | 'half-open'
-    /** The same for what the client sends. */
+    /** The same for what clients send. */
     | 'half-open-up'
-    /** Nothing arrives while it lasts; then everything does. */
+    /** Nothing arrives during the stall; everything arrives afterwards. */
     | 'stall'
     /** Everything takes `slowMs` longer. */
     | 'slow'
@@ -41,7 +41,7 @@ interface Connection {
   readonly client: SimulatedSocket
   readonly remote: SimulatedSocket
   readonly process: SimulatedProcess
-  /** Directions that carry nothing any more. */
+  /** Directions that no longer carry anything. */
   readonly dead: { up: boolean; down: boolean }
   cut(): void
 }
@@ -60,6 +60,8 @@ export function createNetwork(time: VirtualTime, random: Random) {
   /** Requests that wait for their answer, by process. */
   let open = 0
   let nextPort = FIRST_PORT
+  /** The share of frames that arrive in one read with the frame before. */
+  let joinedShare = 0
 
   const has = (kind: NetworkFault['kind'], server: string) =>
     [...faults].some((fault) => fault.kind === kind && fault.server === server)
@@ -67,24 +69,24 @@ export function createNetwork(time: VirtualTime, random: Random) {
     let slowMs = 0
     for (const fault of faults)
       if (fault.kind === 'slow' && fault.server === server) slowMs += fault.slowMs ?? 0
-    // Mostly quick, sometimes ten times as long.
+    // Usually short, sometimes ten times as long.
     const usual = MIN_LATENCY_MS + random() * 40
     return Math.ceil(usual + (random.chance(0.01) ? usual * 10 : 0) + slowMs)
   }
   const portOf = (url: string) => Number(new URL(url).port)
   const serverAt = (url: string) => servers.get(portOf(url))
 
-  /** Frames of one direction arrive in the order of their sending, also those that were under way when a stall ended. */
+  /** Frames of one direction arrive in the order in which they were sent, even those in transit when a stall ended. */
   function direction(connection: () => Connection, isUp: boolean) {
     let lastMs = 0
     let isStalled = false
-    const underWay: { readonly arrive: () => void; isDue: boolean }[] = []
+    const underWay: { readonly arrive: () => void; readonly isJoined: boolean; isDue: boolean }[] = []
 
     function deliver(arrive: () => void): void {
       const { process, client, remote, dead, cut } = connection()
       if (!connections.has(connection()) || (isUp ? dead.up : dead.down)) return
       const target = isUp ? remote : client
-      // An end that is gone answers with a reset: so does a half-open connection end.
+      // An end that no longer exists answers with a reset, which is also how a half-open connection ends.
       if (target.readyState === target.CLOSED) cut()
       else if (isUp) arrive()
       else process.reach(arrive)
@@ -108,12 +110,18 @@ export function createNetwork(time: VirtualTime, random: Random) {
     return (arrive: () => void) => {
       const { server, dead } = connection()
       if (isUp ? dead.up : dead.down) return
+      const isJoined = joinedShare > 0 && underWay.at(-1)?.isDue === false && random.chance(joinedShare)
+      const frame = { arrive, isJoined, isDue: false }
+      underWay.push(frame)
+      if (isJoined) return
       const atMs = Math.max(lastMs, time.nowMs + latencyMs(server))
       lastMs = atMs
-      const frame = { arrive, isDue: false }
-      underWay.push(frame)
       time.after(atMs - time.nowMs, () => {
         frame.isDue = true
+        for (const next of underWay.slice(underWay.indexOf(frame) + 1)) {
+          if (!next.isJoined) break
+          next.isDue = true
+        }
         deliverDue()
       })
     }
@@ -145,7 +153,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
     const up = direction(() => connection, true)
     const down = direction(() => connection, false)
     const end = (other: SimulatedSocket) => () => {
-      // Sent last, it arrives last; what is under way before it still arrives.
+      // It is sent last, so it arrives last: everything in transit before it still arrives.
       const send = other === remote ? up : down
       send(() => {
         connections.delete(connection)
@@ -163,7 +171,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
       forget()
     }
     connections.add(connection)
-    // Before everything that the server sends while it accepts.
+    // Arrives before everything that the server sends while it accepts the connection.
     down(() => client.open())
     remote.open()
     accept(remote)
@@ -188,7 +196,7 @@ export function createNetwork(time: VirtualTime, random: Random) {
     (process: SimulatedProcess): Dial =>
     (url, headers = {}) => {
       const client = new SimulatedSocket()
-      // As that of the real dialler: an error always closes, and pings are answered.
+      // Like the real dialler: an error always closes the socket, and pings are answered.
       client.on('error', () => {})
       client.on('ping', (data: Buffer) => client.pong(data))
       const server = serverAt(url)
@@ -252,6 +260,10 @@ export function createNetwork(time: VirtualTime, random: Random) {
     listenAs,
     dialFor,
     fetchFor,
+    /** From now on some frames arrive in one read with the frame before, so that no code runs between the two. */
+    joinFrames(share: number): void {
+      joinedShare = share
+    },
     /** Until the returned function is called. */
     set(fault: NetworkFault): () => void {
       faults.add(fault)

@@ -3,8 +3,9 @@
  *
  *   rounds ─▶ three nodes ─▶ network ─▶ quorum, history ─▶ candles ─▶ disk ─▶ store ◀─ readers (the judge)
  *
- * The chain keeps every round, so after the faults every candle is there; only those in which the chain itself stood
- * still are gaps.
+ * The chain keeps every round, so after the faults every candle must be there; only the time in which the chain itself
+ * was halted is a gap. Rounds disappear with the blocks that the chain replaces: final candles contain only those that
+ * stay.
  */
 import { feedName } from '../../src/core/feed.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
@@ -13,7 +14,7 @@ import { recordOracle } from '../../src/ingest/oracle/record-oracle.ts'
 import { candleFeed } from '../../src/ingest/shared/feeds.ts'
 import { keepTime } from '../../src/ingest/shared/keep-time.ts'
 import { uncovered } from '../../src/ingest/shared/uncovered.ts'
-import { chainlinkDescription } from '../../src/venues/chainlink/describe.ts'
+import { CHAINLINK_TIMES, chainlinkDescription } from '../../src/venues/chainlink/describe.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import { compareOracle, trueOracleCandles } from '../predictions/compare-oracle.ts'
 import { HEARTBEAT_MS } from '../predictions/recording.ts'
@@ -31,12 +32,17 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOSTS = Array.from({ length: PROVIDERS }, (_, index) => `node ${index}`)
 const SYMBOLS: readonly AssetSymbol[] = ['BTC', 'ETH']
-/** A round is polled, agreed on and written within this time. */
+/** Within this time a round is polled, confirmed by the quorum and written. */
 const SETTLES_WITHIN_MS = 2 * MINUTE_MS
-/** Above finality a false claim may last so long. */
+/** How long coverage above finality may be wrong. */
 const SILENCE_MS = (chainlinkDescription.live.oracle_rounds?.maxSilenceMs ?? 0) + 30_000
 
-/** Two nodes that lie alike are a majority: it is always the same one that lies. */
+/** Within this time after a chain has replaced blocks, their rounds are read again and written. */
+const REPLACED_WITHIN_MS = CHAINLINK_TIMES.readAgainEveryMs + SILENCE_MS
+/** How much earlier a round may be in a block that is replaced. */
+const REPLACED_EARLIER_MS = 10_000
+
+/** It is always the same node that lies, because two nodes with the same lie would be a majority. */
 const LIAR = 1
 
 const ofSomeNode = (more?: FaultKind['settings']): FaultKind['settings'] => {
@@ -72,15 +78,16 @@ const VENUE_FAULTS: readonly FaultKind[] = [
     [SECOND_MS, 15 * MINUTE_MS],
     ofSomeNode((random) => ({ delayMs: random.int(1_000, 300_000) })),
   ),
-  venueFault('partial', 1, [SECOND_MS, 10 * MINUTE_MS], ofSomeNode()),
   venueFault(
     'other-range',
     2,
     [SECOND_MS, 10 * MINUTE_MS],
     ofSomeNode((random) => ({ offsetMs: random.pick([-1, 1]) * random.int(1, 600) * MINUTE_MS })),
   ),
-  venueFault('other-symbol', 2, [SECOND_MS, 10 * MINUTE_MS], ofSomeNode()),
+  // Nothing in an answer says which feed it belongs to, so this is a lie too.
+  venueFault('other-symbol', 2, [SECOND_MS, 10 * MINUTE_MS], () => ({ provider: LIAR })),
   venueFault('lying-provider', 3, [SECOND_MS, 15 * MINUTE_MS], () => ({ provider: LIAR })),
+  venueFault('reorg', 4, [SECOND_MS, 250 * SECOND_MS], ofSomeNode()),
   venueFault('chain-halt', 3, [SECOND_MS, 15 * MINUTE_MS], ofSomeNode()),
 ]
 
@@ -94,7 +101,7 @@ function drawWorld(random: Random) {
   return {
     seed: random.int(1, 1_000_000),
     symbols: random.chance(0.8) ? [random.pick(SYMBOLS)] : [...SYMBOLS],
-    /** Mostly no phase ends; where one does, it does so within the hour. */
+    /** Usually no phase ends; if one does, it ends within the hour. */
     phaseRounds: random.chance(0.3) ? random.int(60, 200) : 80_000,
     backMs: random.pick([10 * MINUTE_MS, 60 * MINUTE_MS]),
   }
@@ -144,13 +151,25 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
   )
   const leaks = createLeakWatch(surroundings, () => ({ ...recording.counts(), ...network.counts() }))
 
-  /** A chain that stood still has no rounds of that time. */
+  /** A chain has no rounds from the time in which it was halted. */
   function isLost(updatedMs: number): boolean {
     return sandbox.faults
       .history('chain-halt', 'ethereum')
       .some(
         ({ provider, startedAtMs, endsAtMs }) =>
           provider === undefined && updatedMs > startedAtMs && updatedMs < (endsAtMs ?? Infinity),
+      )
+  }
+  /** Above finality, while a chain has blocks that it will replace, or shortly after it has replaced them. */
+  function isReplaced(fromMs: number, toMs: number): boolean {
+    return sandbox.faults
+      .history('reorg', 'ethereum')
+      .some(
+        ({ provider, startedAtMs, endsAtMs }) =>
+          provider === undefined &&
+          fromMs < (endsAtMs ?? Infinity) + REPLACED_EARLIER_MS &&
+          toMs > startedAtMs - REPLACED_EARLIER_MS &&
+          time.nowMs < (endsAtMs ?? Infinity) + REPLACED_WITHIN_MS,
       )
   }
   const about = { store: reader, truth: sandbox.truth, isLost }
@@ -160,9 +179,13 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
     const wrong: string[] = []
     for (const { feed, ...each } of feeds) {
       const [finality] = await reader.series.finality([feed])
-      const settledMs = Math.max(finality?.before ?? 0, nowMs - SILENCE_MS)
+      const finalMs = finality?.before ?? 0
+      const settledMs = Math.max(finalMs, nowMs - SILENCE_MS)
+      const isUnknown = (from: number, to: number) => to > finalMs && isReplaced(from, to)
       const range = { fromMs: Math.max(startedMs, nowMs - 45 * MINUTE_MS), toMs: nowMs }
-      wrong.push(...(await compareOracle({ ...about, ...each, range, settledMs, mayBeOpen: true })))
+      wrong.push(
+        ...(await compareOracle({ ...about, ...each, range, settledMs, mayBeOpen: true, isUnknown })),
+      )
     }
     return wrong.map((text) => `2 ${text}`)
   }

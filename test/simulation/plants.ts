@@ -4,7 +4,7 @@
  */
 export interface Plant {
   readonly name: string
-  /** Where its code runs at all: seeds of other parts cannot find it, and count without being run. */
+  /** The parts in which its code runs: seeds of other parts cannot find it and are counted without being run. */
   readonly parts: readonly string[]
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
 }
@@ -92,13 +92,13 @@ export const PLANTS: readonly Plant[] = [
     edits: [
       edit(
         'src/ingest/shared/write-rows.ts',
-        'const result = await persist(() => store.write({ rows: batch.acceptedRows(), ...changes }))',
-        'await persist(() => store.write(changes))\n        const result = await persist(() => store.write({ rows: batch.acceptedRows() }))',
+        'return store.write({ rows: batch.acceptedRows(), ...changes })',
+        'return store.write(changes).then(() => store.write({ rows: batch.acceptedRows() }))',
       ),
     ],
   },
   {
-    // Dropped before it is counted, it would be found missing by the venue's count, and be a gap.
+    // If the trade were dropped before it is counted, the venue's count would reveal the loss, and it would be a gap.
     name: 'trade dropped at reconnect',
     parts: ['perp'],
     edits: [
@@ -111,8 +111,8 @@ export const PLANTS: readonly Plant[] = [
       ),
       edit(
         'src/ingest/exchange/record-symbol.ts',
-        '    // The venue also sends trades of the time before, which are no whole second.\n',
-        "    if (topic === 'trades') this.#fresh = true\n",
+        '    this.streamed.begins(topic)\n',
+        "    this.streamed.begins(topic)\n    if (topic === 'trades') this.#fresh = true\n",
       ),
       edit(
         'src/ingest/exchange/record-symbol.ts',

@@ -1,11 +1,11 @@
 /**
- * A recorder in simulated processes, which faults kill, end, stop and start again. Some worlds have two processes, of
- * which the real `leadPart` lets one record:
+ * A recorder in simulated processes, which faults kill, end, pause and start again. Some worlds have two processes, and
+ * the real `leadPart` lets one of them record:
  *
  *   member ──lease──▶ leads ──▶ recorder ──▶ fenced store
  *   member ──waits for the lease
  *
- * Whatever overlaps: a member is never there twice, and it is there again when the last fault that kept it down is over.
+ * However faults overlap, a member never runs twice, and it runs again once the last fault that kept it down is over.
  */
 import { mkdirSync } from 'node:fs'
 import { type Leader, type LedPart, leadPart } from '../../src/app/lead.ts'
@@ -22,7 +22,7 @@ import type { SimulatedProcess } from './process.ts'
 import type { ScheduledFault } from './schedule.ts'
 import type { Surroundings } from './simulation.ts'
 
-/** A place where a process runs, one after another. */
+/** A place in which one process runs after another. */
 interface Member {
   readonly name: string
   incarnations: number
@@ -42,16 +42,16 @@ interface Running {
 }
 
 export interface SimulatedRecording {
-  /** What a reader in another process sees. */
+  /** The store as a reader in another process sees it. */
   readonly reader: EnvironmentStore
   /** Timers of the processes that run now. */
   /** For the law about leaks. */
   counts(): { timers: number; openCalls: number }
-  /** What the service's own checks of laws 2, 3 and 5 have found wrong. */
+  /** Violations found by the service's own checks of laws 2, 3 and 5. */
   judge(): string[]
-  /** Faults of the process; undefined for all others. */
+  /** Begins faults of the process; undefined for all others. */
   begin(fault: ScheduledFault): (() => void) | undefined
-  /** Ends it as a signal would. */
+  /** Stops it as a signal would. */
   end(): Promise<void>
 }
 
@@ -65,8 +65,8 @@ export async function startRecording(
     readonly name: string
     /** For the reader. */
     readonly outside: SimulatedProcess
-    /** It has ended, or has started again. */
-    readonly onChange?: () => void
+    /** Called when the recorder has ended or started again. */
+    readonly onChange?: (isRunning: boolean) => void
     readonly createRecorder: (parts: {
       process: SimulatedProcess
       time: VenueClock
@@ -87,7 +87,7 @@ export async function startRecording(
     ...{ incarnations: 0, skewMs: 0, holds: 0, running: undefined },
   }))
   if (isShared) note(`${options.name}: two processes`)
-  /** Of the processes before. */
+  /** Summed over the earlier processes. */
   let differences = 0
   let samples: string | undefined
   const audit: AuditOptions = {
@@ -129,7 +129,7 @@ export async function startRecording(
             ...{ recorders: [recorder], coverage: store.coverage, clock, random, log },
           })
           own.supervisor = supervisor
-          options.onChange?.()
+          options.onChange?.(true)
           return {
             async close() {
               await supervisor.close()
@@ -151,7 +151,7 @@ export async function startRecording(
     if (process.isDead) return
     differences += differencesOf(own)
     process.kill()
-    options.onChange?.()
+    options.onChange?.(false)
     surroundings.lookSoon()
     await own.store?.close()
     member.running = undefined
@@ -179,7 +179,7 @@ export async function startRecording(
     }
   }
 
-  /** The one that records, or the first. */
+  /** The member that records, or the first one. */
   const leading = () =>
     members.find(({ running }) => running?.supervisor !== undefined) ?? (members[0] as Member)
 
@@ -235,7 +235,7 @@ export async function startRecording(
     async end() {
       for (const member of members) {
         member.holds++
-        // A law that was broken ends the simulation in the middle of a fault.
+        // A broken law ends the simulation in the middle of a fault.
         while (member.running?.process.isStopped) member.running.process.goOn()
         if (member.running !== undefined) await endCleanly(member, member.running)
       }

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- --seed 17 --hours 6`: a whole system from one seed, and the first law that it breaks with the
- * shortest schedule that still breaks it.
+ * `npm run simulate -- --seed 17 --hours 6`: runs a whole system from one seed, and prints the first law that it breaks
+ * with the shortest schedule that still breaks it.
  */
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
@@ -21,7 +21,7 @@ const HELP = `npm run simulate -- [options]
   --many N      so many seeds in a row
   --venue NAME  only this part: ${PARTS.map(({ name }) => name).join(', ')}
   --only NAMES  passes over seeds that draw none of these parts (joined by commas)
-  --fault KIND  only faults of this kind
+  --fault KINDS  only faults of these kinds (joined by commas)
   --plant [NAME]  planted defects, one after another, until a seed finds each of them
   --until-broken  ends with the first seed that breaks a law
   --log         every line of the simulation
@@ -65,7 +65,7 @@ const hours = numberOf('hours', 0.1)
 const many = numberOf('many', 1)
 const first = numberOf('seed', 0)
 
-/** A loop without end stops the time of the simulation too: another thread says which seed it is. */
+/** An endless loop also stops the simulation's time, so another thread reports which seed is stuck. */
 const MAX_SECONDS = Math.max(300, 150 * hours)
 const watch = new Worker(
   `const { parentPort } = require('node:worker_threads')
@@ -95,7 +95,7 @@ function run(seed: number, schedule?: readonly ScheduledFault[]): Promise<Outcom
 async function explain({ seed, schedule, broken }: Outcome): Promise<void> {
   print(`seed ${seed} breaks law ${broken[0]}`)
   for (const text of broken.slice(1, 6)) print(`  also: ${text}`)
-  // The same law about the same feed: other faults of the schedule may break others.
+  // Only the same law about the same feed counts, because other faults of the schedule may break other laws.
   const keyOf = (text = '') => text.split(':', 1)[0]
   const law = keyOf(broken[0])
   const shortest = values.shrink

@@ -1,12 +1,12 @@
 /**
- * What goes wrong and when, as a plain list that can be printed, repeated and shortened. Faults begin and end near the
- * boundaries of minutes and hours more often than elsewhere: that is where data is closed. They also meet more often
- * than by chance: what one leaves behind is what the next one finds.
+ * What goes wrong and when, as a plain list that can be printed, repeated and shortened. Faults begin and end more
+ * often near the boundaries of minutes and hours than elsewhere, because that is when data is closed. They also overlap
+ * or follow each other more often than by chance, so that one meets the state that another left behind.
  */
 import type { Random } from './random.ts'
 
 export interface ScheduledFault {
-  /** The part that it concerns: `spot`, `kalshi`, `chain`. */
+  /** The part that the fault affects: `spot`, `kalshi`, `chain`. */
   readonly part: string
   readonly kind: string
   /** From the start of the simulation. */
@@ -27,7 +27,7 @@ export interface FaultKind {
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-/** How many begin or end within another one of their part, or near its beginning or end. */
+/** The share of faults that begin or end within another fault of their part, or near its beginning or end. */
 const MEETING_SHARE = 0.3
 const NEAR_MS = 40_000
 
@@ -40,14 +40,15 @@ export function drawSchedule(
     readonly fromMs: number
     readonly toMs: number
     readonly count: number
-    /** Only faults of this kind. */
+    /** Only faults of these kinds, joined by commas. */
     readonly only?: string | undefined
   },
 ): ScheduledFault[] {
   const schedule: ScheduledFault[] = []
   for (let index = 0; index < options.count; index++) {
     const part = random.pick(parts)
-    const kinds = part.faults.filter(({ kind }) => options.only === undefined || kind === options.only)
+    const only = options.only?.split(',')
+    const kinds = part.faults.filter(({ kind }) => only === undefined || only.includes(kind))
     if (kinds.length === 0) continue
     const { kind, durationMs, settings } = random.weighted(kinds)
     const lengthMs = drawLength(random, durationMs)
@@ -60,7 +61,7 @@ export function drawSchedule(
       part: part.name,
       kind,
       atMs,
-      // One that is cut off by the end still has one: without, it would never be over.
+      // A fault that is cut off by the end of the simulation keeps a duration, otherwise it would never be over.
       durationMs: Math.min(lengthMs, Math.max(1, options.toMs - atMs)),
       settings: settings?.(random) ?? {},
     })
@@ -68,7 +69,7 @@ export function drawSchedule(
   return schedule.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Short ones as often as long ones: the length is drawn by its order of magnitude. */
+/** The length is drawn by its order of magnitude, so that short faults are as frequent as long ones. */
 function drawLength(random: Random, [shortest, longest]: readonly [number, number]): number {
   if (longest === 0) return 0
   return Math.round(shortest * (longest / shortest) ** random())
@@ -106,7 +107,7 @@ function drawMeeting(
   return beginOrEnd(random, range, lengthMs, meetMs)
 }
 
-/** Either its beginning or its end lies there. */
+/** Either the beginning or the end of the fault lies at this instant. */
 function beginOrEnd(
   random: Random,
   { fromMs, toMs }: { fromMs: number; toMs: number },

@@ -1,6 +1,6 @@
 /**
- * One simulation: a world and a schedule of faults from one seed, the real parts of the service in between, and the
- * judge, who looks at random instants and once everything has settled.
+ * One simulation: a world and a schedule of faults from one seed, the real parts of the service in between, and a judge
+ * that looks at random instants and once everything has settled.
  *
  *   seed ─▶ parts (worlds) ─▶ schedule ─▶ run: faults begin and end, readers look ─▶ quiet ─▶ laws
  */
@@ -47,11 +47,11 @@ export interface Surroundings {
 export interface Part {
   /** Begins the fault; the returned function ends it. */
   begin(fault: ScheduledFault): (() => void) | undefined
-  /** What a reader would see now: broken laws as texts, each with the number of its law first. */
+  /** What a reader would see now: broken laws as texts, each beginning with the number of the law. */
   look(): Promise<string[]>
-  /** Everything has settled: broken laws of the whole time. */
+  /** Called once everything has settled: broken laws over the whole time. */
   judge(): Promise<string[]>
-  /** Ends the part as its process would end on a signal, then its world. */
+  /** Stops the part as a signal would stop its process, then its world. */
   stop(): Promise<void>
 }
 
@@ -65,9 +65,9 @@ export interface SimulationOptions {
   readonly seed: number
   readonly hours: number
   readonly parts: readonly PartKind[]
-  /** Instead of the one that the seed draws. */
+  /** Used instead of the schedule that the seed draws. */
   readonly schedule?: readonly ScheduledFault[]
-  /** Only faults of this kind. */
+  /** Only faults of these kinds, joined by commas. */
   readonly fault?: string
   readonly onLine?: (line: string) => void
 }
@@ -80,24 +80,25 @@ export interface Outcome {
   /** In the order in which they were found. */
   readonly broken: readonly string[]
   readonly log: readonly string[]
-  /** Digests of every table and of the log: two runs of one seed are the same. */
+  /** Digests of every table and of the log: two runs of one seed must have the same. */
   readonly digest: { readonly tables: string; readonly log: string }
   readonly timers: number
 }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-/** Nothing is asked before the first data is there. */
+/** No reader looks before the first data has arrived. */
 const CALM_START_MS = 3 * MINUTE_MS
-/** After the last fault: longer than every documented time in which something is repaired. */
+/** The quiet time after the last fault: longer than every documented repair time. */
 const CALM_END_SHARE = 0.3
 const LOOKS_PER_HOUR = 12
 /** After something has happened, readers look within this time. */
 const LOOK_SOON_MS = 20_000
 const MAX_LOOKS_SOON = 12
 const MAX_BROKEN = 20
-/** Stopping may take this long. */
+/** How long stopping may take. */
 const STOP_WITHIN_MS = 2 * MINUTE_MS
+const JUDGE_WITHIN_MS = 3 * MINUTE_MS
 
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const { seed, hours, parts } = options
@@ -183,7 +184,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
         lookSoon()
       })
     }
-    /** Just after, as often as a while after. */
+    /** As often right after the event as a while after it. */
     function lookSoon(): void {
       if (soon.chance(0.5) || looksSoon++ >= MAX_LOOKS_SOON * Math.max(1, hours)) return
       time.after(Math.round(LOOK_SOON_MS ** soon()), () => void look())
@@ -212,7 +213,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
       const done = verdict.then((value) => {
         texts = value
       })
-      await settle(time, done, time.nowMs + MINUTE_MS, 'judging')
+      await settle(time, done, time.nowMs + JUDGE_WITHIN_MS, 'judging')
       return texts
     }
   } finally {
@@ -245,7 +246,7 @@ async function settle(
   if (!isDone) throw new Error(`${what} did not end in time`)
 }
 
-/** Some instant of 2026: every phase of minute, hour, day and funding is as likely. */
+/** Some instant of 2026: every phase of minute, hour, day and funding is equally likely. */
 function drawStart(random: Random): number {
   return Date.UTC(2026, 1, 1) + random.int(0, 300 * 24 * 60 * 60) * 1_000 + random.int(0, 999)
 }

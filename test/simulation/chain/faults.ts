@@ -1,6 +1,7 @@
-/** What can go wrong between the chain and the index, and how each of it begins and ends. */
+/** What can go wrong between the chain and the index, and how each fault begins and ends. */
 import type { Faults } from '../../../sandbox/node/faults.ts'
 import {
+  AWAY_FAULT,
   beginDiskFault,
   beginNetworkFault,
   beginStrike,
@@ -22,7 +23,7 @@ const MOST_NODES = 3
 
 const someNode = (random: Random) => ({ node: random.int(1, MOST_NODES) })
 
-/** Of one node: what it does and says. */
+/** Faults of one node: how it behaves and what it reports. */
 const nodeFault = (
   kind: string,
   weight: number,
@@ -78,6 +79,7 @@ export const CHAIN_FAULTS: readonly FaultKind[] = [
     settings: (random) => ({ blocks: random.pick([5, 40, 150, 300]) }),
   },
   ...DISK_FAULTS,
+  AWAY_FAULT,
   ...PROCESS_FAULTS.filter(({ kind }) => kind !== 'our-skew'),
   PAUSE_FAULT,
   {

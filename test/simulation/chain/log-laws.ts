@@ -1,10 +1,12 @@
 /**
- * Law 6, as a reader of the log that remembers everything: numbers without holes that are never given twice, each
- * event once, confirmations and their retractions in order. It is fed with what was written since it last looked.
+ * Law 6, checked by a reader of the log that remembers everything: numbers are contiguous and never given twice, each
+ * event appears once, confirmations and their retractions are in order. It is fed with what was written since its last
+ * look.
  */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from '../../../src/store/events.ts'
 import type { ChainArchive } from './archive.ts'
+import type { EventContents, EventText } from './event-contents.ts'
 
 interface UtxosData {
   readonly address: string
@@ -33,7 +35,7 @@ export interface Confirmed {
 
 /** A part of the chain that was followed without a gap. */
 export interface Segment {
-  /** Told by the gap before it; undefined for the first, which begins where the service started. */
+  /** Stated by the gap before it; undefined for the first segment, which begins where the service started. */
   readonly from: string | undefined
   readonly chain: string[]
 }
@@ -54,17 +56,29 @@ const ONCE_PER_TRANSACTION = new Set([
 
 interface AcceptedData {
   readonly tx_id: string
+  readonly covenant_id?: string
   readonly retracted: boolean
   readonly retracts: string | null
 }
 
+/** What an acceptance did to a covenant or a token, if it was not retracted. */
+export interface Accepted {
+  readonly kind: string
+  readonly txId: string
+  readonly segment: number
+  readonly data: Readonly<Record<string, unknown>>
+}
+
 export type LogLaws = ReturnType<typeof createLogLaws>
 
-export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block' | 'timeOf'>) {
-  /** A digest of every event that anybody has ever read, by its number. */
+export function createLogLaws(
+  archive: Pick<ChainArchive, 'acceptedAt' | 'block' | 'timeOf'>,
+  contents: Pick<EventContents, 'judge'>,
+) {
+  /** A digest of every event that was ever read, by its number. */
   const digests = new Map<number, string>()
   const standing = new Map<string, Confirmed>()
-  const accepted = new Map<string, string>()
+  const accepted = new Map<string, Accepted & { readonly text: string }>()
   const blocks = new Set<string>()
   const once = new Set<string>()
   /** Transactions with a `mempool_entry`; those that were confirmed before they had one. */
@@ -78,11 +92,11 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
   let beginsAt: number | undefined
   let beginsAtMs: number | undefined
 
-  /** Accepted before the index began: a block that is merged later may carry another copy, which is not pending. */
+  /** Accepted before the index began: a block merged later may carry another copy, which is not pending. */
   const isEarlier = (txId: string): boolean =>
     (archive.acceptedAt(txId) ?? Number.POSITIVE_INFINITY) < (beginsAt ?? Number.POSITIVE_INFINITY)
 
-  /** Whoever reads an event, whenever: its number means the same event for ever. */
+  /** A number means the same event forever, no matter who reads it and when. */
   function same(event: StoredEvent): string[] {
     const digest = digestOf(event.text)
     const known = digests.get(event.seq)
@@ -94,8 +108,11 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     const wrong = same(event)
     if (event.seq !== lastSeq + 1) wrong.push(`6 after number ${lastSeq} comes ${event.seq}`)
     lastSeq = event.seq
-    const { id, seq, data } = JSON.parse(event.text) as { id: string; seq?: number; data: unknown }
+    const text = JSON.parse(event.text) as EventText & { id: string; seq?: number }
+    const { id, seq } = text
+    const data: unknown = text.data
     if (id !== event.id || seq !== event.seq) wrong.push(`6 event ${event.seq} has another id inside`)
+    wrong.push(...contents.judge(event, text))
     switch (event.kind) {
       case 'gap':
         return [...wrong, ...applyGap(data as { reason: string; from: string; to: string })]
@@ -129,12 +146,12 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
   function applyBlock({ hash, transaction_ids }: { hash: string; transaction_ids: string[] }): string[] {
     if (blocks.has(hash)) return [`6 block ${hash} is logged twice`]
     blocks.add(hash)
-    // The first one is the coinbase.
+    // The first transaction is the coinbase.
     const late = transaction_ids.slice(1).find((txId) => !reported.has(txId) && !isEarlier(txId))
     return late === undefined ? [] : [`6 block ${hash} is logged before the mempool_entry of ${late}`]
   }
 
-  /** Of a transaction: first its `mempool_entry`, then everything else. */
+  /** The `mempool_entry` of a transaction comes before everything else about it. */
   function applyStage(
     { kind, seq }: StoredEvent,
     { tx_id, first_seen }: { tx_id: string; first_seen?: string },
@@ -156,7 +173,7 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     beginsAt ??= first?.blueScore
     beginsAtMs ??= first?.timeMs
     for (const hash of removed) {
-      // Below its beginning a segment knows nothing.
+      // A segment contains nothing from before its beginning.
       const tip = chain.pop() ?? hash
       if (tip !== hash) wrong.push(`6 event ${seq} removes ${hash}, the tip is ${tip}`)
     }
@@ -174,7 +191,7 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
       wrong.push(`6 event ${event.seq} about ${address} is filed under ${event.addresses.join(' ')}`)
     if (!retracted) {
       if (!reported.has(txId)) unreported.add(txId)
-      // What a gap swallowed may have been undone unseen.
+      // What happened in a gap may have been undone without being seen.
       if (before !== undefined && before.segment === segments.length - 1)
         wrong.push(`6 ${key} is confirmed twice, by ${before.eventId} and ${event.id}`)
       standing.set(key, {
@@ -193,12 +210,15 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     return wrong
   }
 
-  /** What an acceptance did to a covenant or a token: taken back by the same data, once, and only while it stands. */
+  /** What an acceptance did to a covenant or a token is retracted with the same data, once, and only while it holds. */
   function applyAccepted(event: StoredEvent, data: AcceptedData): string[] {
     const { retracted, retracts, ...rest } = data
     const text = JSON.stringify(rest)
     if (!retracted) {
-      accepted.set(event.id, text)
+      accepted.set(event.id, {
+        ...{ kind: event.kind, txId: data.tx_id, segment: segments.length - 1, text },
+        data: rest,
+      })
       return reported.has(data.tx_id)
         ? []
         : [`6 ${event.kind} ${event.seq} comes before the mempool_entry of ${data.tx_id}`]
@@ -206,7 +226,7 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     const before = accepted.get(retracts ?? '')
     accepted.delete(retracts ?? '')
     if (before === undefined) return [`6 event ${event.seq} retracts ${retracts}, which does not stand`]
-    return before === text ? [] : [`6 event ${event.seq} retracts other data than ${retracts} logged`]
+    return before.text === text ? [] : [`6 event ${event.seq} retracts other data than ${retracts} logged`]
   }
 
   return {
@@ -218,11 +238,13 @@ export function createLogLaws(archive: Pick<ChainArchive, 'acceptedAt' | 'block'
     get retractions() {
       return retractions
     },
+    accepted: (): readonly Accepted[] => [...accepted.values()],
+    hasParsed: (kind: string, txId: string) => once.has(`${kind} accepted ${txId}`),
     standing: (): readonly Confirmed[] => [...standing.values()],
     /** Whether its `mempool_entry` came before everything else about it. */
     isReported: (txId: string) => reported.has(txId) && !unreported.has(txId),
     hasBlock: (hash: string) => blocks.has(hash),
-    /** It is from before the index began: a reorganisation may have it merged again, however much later. */
+    /** The block is from before the index began: a reorganisation may merge it again, however much later. */
     isEarlierBlock: (hash: string) =>
       (archive.timeOf(hash) ?? Number.POSITIVE_INFINITY) < (beginsAtMs ?? Number.NEGATIVE_INFINITY),
     segments: (): readonly Segment[] => segments,

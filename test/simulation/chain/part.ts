@@ -1,8 +1,11 @@
-/** The chain half as a part of a simulation: its faults, and the judge of laws 4 to 7 about it. */
+/** The chain half as a part of a simulation: its faults, and the judge of laws 4 to 7. */
 import type { ChainGap } from '../../../src/store/chain.ts'
 import type { StoredEvent } from '../../../src/store/events.ts'
 import type { Part, PartKind, Surroundings } from '../simulation.ts'
 import { allEvents, compareAddress, compareIndex, compareLog, compareResumed } from './compare.ts'
+import { comparePending } from './compare-rows.ts'
+import { compareTokens } from './compare-tokens.ts'
+import { createEventContents, type EventContents } from './event-contents.ts'
 import { beginChainFault, CHAIN_FAULTS } from './faults.ts'
 import { createLogLaws, type LogLaws } from './log-laws.ts'
 import {
@@ -11,10 +14,12 @@ import {
   type ChainSystemOptions,
   startChainSystem,
 } from './system.ts'
+import { createTransactionTruth } from './transaction-truth.ts'
 
-/** After the last block: the patience with nodes that seem to be behind, and the longest wait of a breaker. */
+/** After the last block: how long nodes may seem to be behind, plus the longest wait of a breaker. */
 const CATCH_UP_MS = 45_000
-const SETTLE_MS = 6_000
+/** A transaction that left the mempools without being seen counts as pending for a minute. */
+const SETTLE_MS = 75_000
 const POLL_MS = 250
 const RESUMED_READERS = 6
 
@@ -34,11 +39,14 @@ export async function startChainPart(
   options: ChainSystemOptions = {},
 ): Promise<ChainPart> {
   const { time, random } = surroundings
-  const laws: LogLaws = createLogLaws({
-    acceptedAt: (txId) => system.world.archive.acceptedAt(txId),
-    block: (hash) => system.world.archive.block(hash),
-    timeOf: (hash) => system.world.archive.timeOf(hash),
-  })
+  const laws: LogLaws = createLogLaws(
+    {
+      acceptedAt: (txId) => system.world.archive.acceptedAt(txId),
+      block: (hash) => system.world.archive.block(hash),
+      timeOf: (hash) => system.world.archive.timeOf(hash),
+    },
+    { judge: (event, text) => contents.judge(event, text) },
+  )
   const found: string[] = []
   const draws = random.stream('judge')
   const system = await startChainSystem(surroundings, {
@@ -55,9 +63,11 @@ export async function startChainPart(
     },
   })
   const { world, reader } = system
+  const truthOf = createTransactionTruth(world.archive)
+  const contents: EventContents = createEventContents(world.archive, truthOf)
   const sleep = (ms: number) => new Promise<void>((resolve) => time.after(ms, resolve))
 
-  /** Takes up what was written since the last look. */
+  /** Reads what was written since the last look. */
   async function readOn(): Promise<string[]> {
     return laws.feed(await allEvents(reader, laws.lastSeq))
   }
@@ -90,8 +100,23 @@ export async function startChainPart(
     wrong.push(...events.flatMap((event) => laws.same(event)))
     for (let count = 0; count < RESUMED_READERS; count++)
       wrong.push(...(await compareResumed(reader, events, draws)))
-    wrong.push(...compareLog(laws, world.archive), ...(await compareIndex(reader, laws, world.archive)))
-    const recorded = (await reader.chain.gaps(100_000)).map(({ reason }) => reason)
+    wrong.push(
+      ...compareLog(laws, world.archive),
+      ...(await compareIndex(reader, laws, world.archive, truthOf)),
+    )
+    wrong.push(...(await compareTokens(reader, laws, world.archive, truthOf)))
+    const gaps = await reader.chain.gaps(100_000)
+    wrong.push(
+      ...(await comparePending(
+        reader,
+        { mempool: world.chain.mempool, truthOf },
+        {
+          lostAtMs: gaps.findLast(({ reason }) => reason === 'pruned')?.atMs,
+          mayBeStale: system.wasSkewed(),
+        },
+      )),
+    )
+    const recorded = gaps.map(({ reason }) => reason)
     const logged = laws.gaps().map(({ reason }) => reason)
     if (recorded.join() !== logged.join())
       wrong.push(`6 the index records the gaps ${recorded.join()}, the log tells ${logged.join()}`)
@@ -116,7 +141,7 @@ export async function startChainPart(
   }
 }
 
-/** Whoever listens to the tail gets every event after its beginning, once and in order. */
+/** A listener of the tail gets every event after it began listening, once and in order. */
 function listen({ tail, process }: ChainIncarnation, laws: LogLaws, found: string[]): string[] {
   let last = tail.seq
   tail.listen((events: readonly StoredEvent[]) => {
@@ -129,7 +154,7 @@ function listen({ tail, process }: ChainIncarnation, laws: LogLaws, found: strin
   return []
 }
 
-/** The chain is lost only where the network itself has forgotten the block from which it would be followed. */
+/** A part of the chain may be lost only if the network itself has pruned the block to continue from. */
 function unfoundedGap({ world }: ChainSystem, { reason, fromHash }: ChainGap): string[] {
   const isKnown = world.nodes.some(({ running }) => running.truth.chain(fromHash)[0]?.hash === fromHash)
   return reason === 'pruned' && isKnown

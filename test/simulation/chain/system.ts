@@ -5,9 +5,9 @@
  *
  *   up ──kill / stop──▶ down ──every reason is over──▶ up: the next incarnation, on the same files
  *
- * Some worlds have two such processes, of which the real `leadPart` lets one write the index.
+ * Some worlds have two such processes, and the real `leadPart` lets one of them write the index.
  *
- * `startChainSystem` is the entrance for everything that runs on top of the event log: an extension is started with
+ * `startChainSystem` is the entry point for everything that runs on top of the event log: an extension is started with
  * every incarnation of a process, and ends with it.
  */
 import { createHash } from 'node:crypto'
@@ -28,7 +28,7 @@ export interface ChainIncarnation extends ChainService {
   readonly address: SqliteAddress
 }
 
-/** Ends as on a signal. When the process is killed it is not called: its ports are dead. */
+/** Stops as on a signal. Not called when the process is killed, because its ports are dead. */
 interface ChainExtension {
   stop(): Promise<void>
 }
@@ -37,14 +37,14 @@ export interface ChainSystemOptions {
   readonly settings?: Partial<ChainWorldSettings>
   /** Started with every incarnation, after its chain half. */
   readonly extend?: (incarnation: ChainIncarnation) => Promise<ChainExtension>
-  /** The process was killed or has stopped: files that its extension opened itself can be closed. */
+  /** Called when the process was killed or has stopped: files that the extension opened itself can be closed. */
   readonly onDown?: (process: SimulatedProcess) => Promise<void>
   /** The highest number of an event that readers are known to have, read at every start. */
   readonly knownSeq?: () => Promise<number>
   readonly onGap?: (gap: ChainGap) => void
-  /** Something of a process was left when it had stopped. */
+  /** Called if something of a process was left after it had stopped. */
   readonly onLeak?: (text: string) => void
-  /** A process has written what another one leads. */
+  /** Called if a process has written a part that another one leads. */
   readonly onUnfenced?: (text: string) => void
 }
 
@@ -55,29 +55,31 @@ const SHARED_WORLDS = 0.3
 export interface ChainSystem {
   readonly world: ChainWorld
   readonly address: SqliteAddress
-  /** The judge's own, without faults. */
+  /** The stores that the judge reads, without faults. */
   readonly reader: ChainStores
   /**
-   * Faults of the process that indexes, or of the one that is given. The returned function ends the reason why it is
-   * down; with the last one the next incarnation starts.
+   * Faults of the process that indexes, or of the given one. The returned function removes this reason for being down;
+   * when the last reason is removed, the next incarnation starts.
    */
   kill(process?: SimulatedProcess): () => void
   stopCleanly(): () => void
-  /** Stands still until the returned function is called. */
+  /** Pauses the process until the returned function is called. */
   pause(): () => void
-  /** Its clock is wrong until the returned function is called. */
+  /** Sets its clock wrong until the returned function is called. */
   skew(offsetMs: number): () => void
+  /** Whether a clock was ever wrong: what it dated may be in the future. */
+  wasSkewed(): boolean
   killIndexThread(): void
-  /** Stops the processes for good, then the world. */
+  /** Stops the processes permanently, then the world. */
   close(): Promise<void>
 }
 
-/** A place where a process runs, one after another. */
+/** A place in which one process runs after another. */
 interface Member {
   readonly name: string
   count: number
   skewMs: number
-  /** Why it is down. */
+  /** The reasons why it is down. */
   readonly reasons: Set<object>
   running: Running | undefined
 }
@@ -87,7 +89,7 @@ interface Running {
   service: ReturnType<typeof startChainService> | undefined
   up: ChainIncarnation | undefined
   extension: ChainExtension | undefined
-  /** Set while it stops cleanly. */
+  /** Set while it is stopping cleanly. */
   isStopping: boolean
   isGone: boolean
 }
@@ -120,10 +122,12 @@ export async function startChainSystem(
     ...{ count: 0, skewMs: 0, reasons: new Set<object>(), running: undefined },
   }))
 
+  let wasSkewed = false
+
   function startAgain(member: Member): void {
     if (member.running !== undefined || member.reasons.size > 0) return
     startOne(member).catch((error: unknown) => {
-      // As a service that could not start: it ends, and whoever looks after it starts it again.
+      // Like a service that could not start: it exits, and its supervisor starts it again.
       note(`the service could not start: ${error instanceof Error ? error.message : String(error)}`)
       const end = kill(member)
       time.after(START_AGAIN_MS, end)
@@ -192,7 +196,7 @@ export async function startChainSystem(
 
   const ownerOf = (process: SimulatedProcess) =>
     members.find(({ running }) => running !== undefined && processesOf(running).includes(process))
-  /** The one that indexes, or the first that runs. */
+  /** The process that indexes, or the first that is running. */
   const leading = (): Member =>
     members.find(({ running }) => running?.up?.isLeading()) ??
     members.find(({ running }) => running !== undefined) ??
@@ -211,7 +215,7 @@ export async function startChainSystem(
       const own = member.running
       if (own !== undefined && !own.isStopping) {
         own.isStopping = true
-        // One that is still starting stops when it is up; a signal waits as long as the process stands still.
+        // A process that is still starting stops once it is up; while the process is paused, the signal waits.
         own.process.reach(() => {
           if (own.up !== undefined) void stopOne(member, own)
         })
@@ -233,15 +237,17 @@ export async function startChainSystem(
         member.running?.process.setSkew(member.skewMs)
       }
       change(offsetMs)
+      wasSkewed = true
       return () => change(-offsetMs)
     },
+    wasSkewed: () => wasSkewed,
     killIndexThread: () => leading().running?.service?.killIndexThread(),
     async close() {
       for (const member of members) {
         member.reasons.add({})
         const own = member.running
         if (own === undefined) continue
-        // A law that was broken ends the simulation in the middle of a fault.
+        // A broken law ends the simulation in the middle of a fault.
         for (const process of processesOf(own)) while (process.isStopped) process.goOn()
         if (own.up !== undefined && !own.isStopping) {
           own.isStopping = true
@@ -255,7 +261,7 @@ export async function startChainSystem(
   }
 }
 
-/** The engine gives the log a random name; here it follows from the seed, so that event ids are the same in every run. */
+/** The engine gives the log a random name; here it is derived from the seed, so that event ids are reproducible. */
 async function nameLog(address: SqliteAddress, seed: number, owner: SimulatedProcess): Promise<void> {
   await openStores(address, owner.clock).chain('test').close()
   const database = new DatabaseSync(join(address.folder, 'test-chain.db'))

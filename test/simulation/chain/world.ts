@@ -1,6 +1,6 @@
 /**
  * A small simulated network: one chain with a block every few seconds, a few wallets, and two or three nodes on it.
- * Their answers pass a hand that can spoil them.
+ * Their outgoing frames can be spoiled (`spoil-frames.ts`).
  */
 import type { Chain } from '../../../sandbox/node/chain.ts'
 import { type RunningSandboxNode, startSandboxChain, startSandboxNode } from '../../../sandbox/node/run.ts'
@@ -9,6 +9,7 @@ import type { Random } from '../random.ts'
 import type { Surroundings } from '../simulation.ts'
 import { type ChainArchive, keepArchive } from './archive.ts'
 import { createSpoiler, type Spoiler } from './spoil-frames.ts'
+import { startTokenUser } from './token-user.ts'
 
 export const CHAIN_NETWORK = 'testnet-10'
 
@@ -26,7 +27,7 @@ export interface ChainWorldSettings {
 }
 
 export interface WorldNode {
-  /** Also that of its server on the network. */
+  /** Also the name of its server on the network. */
   readonly name: string
   readonly url: string
   readonly running: RunningSandboxNode
@@ -40,9 +41,9 @@ export interface ChainWorld {
   readonly archive: ChainArchive
   /** The wallets with money on this chain. */
   readonly wallets: readonly { readonly name: string; readonly address: string }[]
-  /** So many blocks at once. */
+  /** Adds this many blocks at once. */
   burst(blocks: number): void
-  /** No more blocks: what is there can be compared at leisure. */
+  /** Stops adding blocks, so that the final state can be compared. */
   freeze(): Promise<void>
   close(): Promise<void>
 }
@@ -53,7 +54,7 @@ export function drawChainWorld(random: Random): ChainWorldSettings {
     nodes: random.pick([2, 2, 3]),
     blocksPerSecond: random.pick([0.1, 0.1, 0.2]),
     transactionsPerSecond: random.pick([0.03, 0.05, 0.1]),
-    // Few: a node forgets what a long outage has missed. More than the indexer reads again after a restart.
+    // Few, so that a node prunes what a long outage missed, but more than the indexer reads again after a restart.
     keepBlocks: random.pick([130, 200, 5_000, 5_000]),
     parallelRate: random.pick([0, 0.15, 0.4]),
     lateRate: random.pick([0, 0.02]),
@@ -67,7 +68,7 @@ export async function startChainWorld(
   surroundings: Surroundings,
   settings: ChainWorldSettings,
 ): Promise<ChainWorld> {
-  const { network, random } = surroundings
+  const { network, random, time } = surroundings
   const { nodes: count, ...chainSettings } = settings
   const { clock } = surroundings.startProcess('nodes')
   const sandbox = await startSandboxChain({
@@ -88,6 +89,7 @@ export async function startChainWorld(
     const running = await startSandboxNode({ chain: sandbox, name, clock, listen })
     nodes.push({ name, url: running.url, running, spoiler })
   }
+  const tokenUser = startTokenUser(chain, time, random.stream('token user'))
   const isFrozen = { now: false }
   return {
     settings,
@@ -100,9 +102,11 @@ export async function startChainWorld(
     },
     async freeze() {
       isFrozen.now = true
+      tokenUser.stop()
       await sandbox.close()
     },
     async close() {
+      tokenUser.stop()
       archive.stop()
       for (const { running } of nodes) await running.close()
       await sandbox.close()

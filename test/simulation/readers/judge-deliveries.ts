@@ -1,23 +1,23 @@
-/** Law 8: every event that a webhook selects was accepted by its receiver, or waits, or was given up after every try. */
+/** Law 8: every event that a webhook selects was accepted by its receiver, is pending, or failed after every try. */
 import type { DeliveryRecord, JobsStore } from '../../../src/store/jobs.ts'
 import type { GivenDelivery } from './judge-credits.ts'
-import type { Receivers } from './receivers.ts'
+import { type Receiver, wishesAt } from './receivers.ts'
 import type { LogTruth } from './truth.ts'
 import { RETRY_DELAYS_MS, selects } from './world.ts'
 
 export interface WebhookFacts {
   readonly id: string
-  readonly receiver: Receivers['all'][number]
-  /** Events that need not be delivered: planned while it was switched off, or forgotten before they were planned. */
+  readonly receiver: Receiver
+  /** Events that need not be delivered: planned while it was switched off, or dropped before they were planned. */
   readonly optional: { readonly afterSeq: number; upToSeq: number | undefined }[]
   /** How far events were planned when it was last seen switched on. */
   plannedSeq?: number
 }
 
 const PAGE = 500
-/** A delivery that is due is tried within this time: a claim that ran out, and a breaker that opens again. */
+/** A due delivery is tried within this time: a claim has to expire, and a breaker has to let it through again. */
 const TRIED_WITHIN_MS = 150_000
-/** A delivery of an event that was just written may be under way. */
+/** A delivery of an event that was just written may still be in progress. */
 const NEW_MS = 120_000
 
 export async function judgeDeliveries(parts: {
@@ -25,14 +25,20 @@ export async function judgeDeliveries(parts: {
   truth: LogTruth
   facts: readonly WebhookFacts[]
   nowMs: number
-}): Promise<{ wrong: string[]; given: GivenDelivery[] }> {
+}): Promise<{ wrong: string[]; given: GivenDelivery[]; acceptedByDeleted: number }> {
   const { jobs, truth, facts, nowMs } = parts
   await truth.readOn()
   const wrong: string[] = []
   const given: GivenDelivery[] = []
+  let acceptedByDeleted = 0
   for (const { id, receiver, optional } of facts) {
-    const records = await allDeliveries(jobs, id)
     const accepted = new Set(receiver.accepted.flatMap(({ eventIds }) => eventIds))
+    if (receiver.deletedMs !== undefined) {
+      // Its pending deliveries and its history were deleted with it.
+      acceptedByDeleted += accepted.size
+      continue
+    }
+    const records = await allDeliveries(jobs, id)
     const recordsOf = Map.groupBy(records, ({ eventId }) => eventId)
     for (const record of records)
       given.push({
@@ -53,7 +59,8 @@ export async function judgeDeliveries(parts: {
       const text = receiver.accepted.length === 0 ? undefined : parts.truth.bySeq(event.seq)?.text
       if (text === undefined && accepted.has(event.id))
         wrong.push(`8 the event ${event.id} is not in the log`)
-      if (!selects(receiver, event) || accepted.has(event.id) || event.createdAtMs > nowMs - NEW_MS) continue
+      if (accepted.has(event.id) || event.createdAtMs > nowMs - NEW_MS) continue
+      if (!wishesAt(receiver, event.seq).every((wish) => selects(wish, event))) continue
       const isOptional = optional.some(
         ({ afterSeq, upToSeq = Number.POSITIVE_INFINITY }) => event.seq > afterSeq && event.seq <= upToSeq,
       )
@@ -68,7 +75,7 @@ export async function judgeDeliveries(parts: {
         )
     }
   }
-  return { wrong: wrong.slice(0, 10), given }
+  return { wrong: wrong.slice(0, 10), given, acceptedByDeleted }
 }
 
 async function allDeliveries(jobs: JobsStore, subscriptionId: string): Promise<DeliveryRecord[]> {

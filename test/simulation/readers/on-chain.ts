@@ -1,5 +1,5 @@
 /**
- * The chain half with its readers in one process, as the service runs: nodes, pool, indexer and event log, and on top
+ * The chain half with its readers in one process, like the real service: nodes, pool, indexer and event log, and on top
  * of them the webhooks and the stream. Adds laws 6 and 8 for the readers to those of the chain.
  */
 import { mkdirSync } from 'node:fs'
@@ -19,13 +19,13 @@ import { StreamClient } from './stream-clients.ts'
 import { LogTruth } from './truth.ts'
 import { PLANS, type Selection } from './world.ts'
 
-/** Its readers cost as much as the rest of it. */
+/** Small, because the readers take as much time as the rest of the simulation. */
 const SMALL_CHAIN = { nodes: 2, blocksPerSecond: 0.1 }
 const READ_WITHIN_MS = 90_000
 const OWNER_MS = 30_000
 const NOWHERE = 'ws://127.0.0.1:1/'
 
-/** 410 switches a webhook off; what is delivered then is the subject of the other part. */
+/** Without 410, which switches a webhook off: deliveries around that are tested by the other part. */
 const FAULTS = RECEIVER_FAULTS.filter(({ kind }) => kind !== 'receiver-status')
 
 export const chainReadersKind: PartKind = {
@@ -102,7 +102,7 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
     const created = await current?.webhooks?.subscriptions.create(ownerOf, { url, ...asked })
     if (created === undefined) throw new Error('the service is not up')
     receiver.secrets.push(created.secret)
-    // What the log had before it is not for this webhook, or only by chance.
+    // Events that were in the log before need not be delivered to this webhook.
     await truth.readOn()
     facts.push({
       id: created.subscription.id,
@@ -114,7 +114,7 @@ async function startChainReaders(surroundings: Surroundings): Promise<Part> {
     const process = surroundings.startProcess(`client ${index}`)
     const dial = network.dialFor(process)
     const parts = { process, dial, url: pickStream, random: random.stream(`client ${index}`) }
-    return new StreamClient(`client ${index}`, selection(), parts)
+    return new StreamClient(`client ${index}`, [selection()], parts)
   })
 
   async function readerLaws(isComplete: boolean): Promise<string[]> {

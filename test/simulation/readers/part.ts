@@ -4,10 +4,10 @@
  *   writer ─▶ event log ─▶ service: webhooks ─▶ receivers      callers ─▶ gate and ledger of one or two processes
  *                              └─▶ stream ─▶ network ─▶ clients
  *
- * In three of ten worlds two processes deliver: they share the position in the log and claim the jobs.
+ * In three of ten worlds two processes deliver: they share the position in the log and claim jobs.
  *
- * Laws: (6) what a client of the stream receives over all its connections is what the log has for it; (8) every delivery
- * at least once, none to a wrong receiver; (9) charges are answers given; (10) every request is answered in time.
+ * Laws: (6) what a stream client receives over all its connections is what the log has for it; (8) every delivery
+ * arrives at least once, none at a wrong receiver; (9) charges equal answers; (10) every request is answered in time.
  */
 import { mkdirSync } from 'node:fs'
 import type { Listen } from '../../../sandbox/server/transport.ts'
@@ -16,6 +16,7 @@ import { lookAtLog } from '../../../src/events/look-at-log.ts'
 import { createEventTail } from '../../../src/events/publish.ts'
 import { openStores, type SqliteAddress } from '../../../src/store/open-stores.ts'
 import {
+  AWAY_FAULT,
   beginDiskFault,
   beginNetworkFault,
   beginStrike,
@@ -29,29 +30,36 @@ import { createLogNotices } from '../log-notices.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { FaultKind, ScheduledFault } from '../schedule.ts'
 import type { Part, PartKind, Surroundings } from '../simulation.ts'
-import { Callers } from './callers.ts'
+import { startAccountOperator } from './account-operator.ts'
+import { type Caller, Callers } from './callers.ts'
 import { judgeCredits, overdrawn } from './judge-credits.ts'
-import { judgeDeliveries, type WebhookFacts } from './judge-deliveries.ts'
+import { judgeDeliveries } from './judge-deliveries.ts'
 import { Keeper } from './keeper.ts'
 import { startLogWriter } from './log-writer.ts'
 import { beginReceiverFault, RECEIVER_FAULTS } from './receiver-faults.ts'
 import { Receivers } from './receivers.ts'
 import { type ReaderService, startReaderService } from './service.ts'
+import { Spending } from './spending.ts'
 import { StreamClient } from './stream-clients.ts'
 import { LogTruth } from './truth.ts'
-import { drawReaderWorld, PLANS } from './world.ts'
+import { WebhookOwner } from './webhook-owner.ts'
+import { drawReaderWorld, drawSelection, PLANS } from './world.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const STREAM = 'stream'
 const NOWHERE = 'ws://127.0.0.1:1/'
-/** Charges are at most 250 ms behind; writing them takes a few operations of the disk. */
+/** Charges are at most 250 ms behind, and writing them takes a few disk operations. */
 const CHARGED_WITHIN_MS = 1_500
-/** So long the service waits for a store that leases no credits. */
+/** How long the service waits for a store that leases no credits. */
 const OWED_AFTER_MS = 4 * SECOND_MS
-/** What a disk that is slow adds to an answer: the service waits 10 s for each of four calls, and reads in between. */
+/** What a slow disk adds to an answer: the service waits 10 s for each of four calls, and reads in between. */
 const SLOW_ANSWER_MS = 45 * SECOND_MS
-/** So soon every reader has what was written, when nothing is broken. */
+/** How long after a trouble requests may still be refused because of it. */
+const AFTERMATH_MS = 10 * SECOND_MS
+/** How long before the end the owner of the webhooks stops changing them. */
+const OWNER_RESTS_MS = 20 * MINUTE_MS
+/** Within this time every reader has what was written, if nothing is broken. */
 const READ_WITHIN_MS = 90 * SECOND_MS
 
 const READER_FAULTS: readonly FaultKind[] = [
@@ -67,11 +75,11 @@ const READER_FAULTS: readonly FaultKind[] = [
   { ...PAUSE_FAULT, settings: (random) => ({ second: random.chance(0.5) }) },
 ]
 
-/** The longest until the service notices that its clock was set, and the least by which it must be: see `watchClock`. */
+/** How soon the service notices that its clock was set, and the smallest step that it notices: see `watchClock`. */
 const NOTICED_WITHIN_MS = SECOND_MS
 const NOTICED_STEP_MS = 30 * SECOND_MS
 
-/** The log has a writer of its own. */
+/** Strikes hit the accounts or the jobs, because the log has a separate writer. */
 const atSomeStore = (fault: FaultKind): FaultKind =>
   fault.kind === 'strike'
     ? {
@@ -82,7 +90,13 @@ const atSomeStore = (fault: FaultKind): FaultKind =>
 
 export const readersKind: PartKind = {
   name: 'readers',
-  faults: [...READER_FAULTS, ...NETWORK_FAULTS, ...DISK_FAULTS, ...PROCESS_FAULTS.map(atSomeStore)],
+  faults: [
+    ...READER_FAULTS,
+    ...NETWORK_FAULTS,
+    ...DISK_FAULTS,
+    AWAY_FAULT,
+    ...PROCESS_FAULTS.map(atSomeStore),
+  ],
   start: startReaders,
 }
 
@@ -100,47 +114,66 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   const chain = plain.chain('test')
   const jobs = plain.jobs('test')
   const truth = new LogTruth(chain)
-  const receivers = new Receivers(time, random.stream('receivers'))
-  /** From when to when the disk failed or was slow, or a process stood still. */
+  const receivers = new Receivers(time, random.stream('receivers'), { any: wasTroubled })
+  const ownerDraws = random.stream('owner draws')
+  /** Times in which the disk failed or was slow, or a process was paused. */
   const standstills: { fromMs: number; toMs: number; isSlow: boolean }[] = []
   const deaths: number[] = []
   /** By how much the machine's clock is wrong. */
   let skewMs = 0
-  /** Where the stream is, by the processes that have it. */
+  /** The newest number that the log has dropped. */
+  let droppedSeq = 0
+  /** The address of the stream of each process that has one. */
   const streamUrls = new Map<SimulatedProcess, string>()
   const streamDraws = random.stream('streams')
 
-  // Accounts, before anything goes wrong.
+  // Accounts are created before anything goes wrong.
   const accountsStore = plain.accounts()
   const accounts = createAccounts({ store: accountsStore, plans: PLANS, clock: outside.clock, randomBytes })
-  const owner = await accounts.create({ email: 'owner@example.com', plan: 'reader' })
-  const ownerKey = await accounts.createKey({ accountId: owner.id, environment: 'test', name: 'owner' })
-  const callerKeys: { key: string; isRich: boolean }[] = []
+  const payer = await accounts.create({ email: 'owner@example.com', plan: 'reader' })
+  const ownerKey = await accounts.createKey({ accountId: payer.id, environment: 'test', name: 'owner' })
+  const callerKeys: Caller[] = []
+  /** What the callers' accounts may spend. */
+  const spendings = new Map<string, Spending>()
   for (const [index, { plan, cap }] of world.callers.entries()) {
-    // Half of them share an account with the one before.
-    const before = index > 0 && random.chance(0.5) ? (await accounts.list()).at(-1) : undefined
-    const account = before ?? (await accounts.create({ email: `caller${index}@example.com`, plan }))
-    const { key } = await accounts.createKey({
+    // Half of the callers share an account with the one before.
+    const before = index > 0 && random.chance(0.5) ? callerKeys.at(-1)?.account : undefined
+    const account =
+      before === undefined
+        ? await accounts.create({ email: `caller${index}@example.com`, plan })
+        : await accounts.get(before.id)
+    const made = await accounts.createKey({
       accountId: account.id,
       environment: 'test',
       name: `k${index}`,
       creditCap: cap,
     })
-    callerKeys.push({ key, isRich: account.plan === 'reader' && cap === null })
+    const ofAccount =
+      spendings.get(account.id) ??
+      new Spending(account.id, PLANS.get(account.plan).creditsPerMonth, () => time.nowMs)
+    spendings.set(account.id, ofAccount)
+    const ofKey = cap === null ? [] : [new Spending(made.record.id, cap, () => time.nowMs)]
+    const accountFacts = before ?? { id: account.id }
+    callerKeys.push({
+      account: accountFacts,
+      key: {
+        ...{ text: made.key, id: made.record.id, account: accountFacts },
+        budgets: [ofAccount, ...ofKey],
+      },
+    })
   }
-  await accountsStore.close()
 
   const isWrite = (name: string) => ['write', 'prune', 'numberAbove', 'retain'].includes(name)
 
-  /** Of a store for several processes; one process looks at its log itself. */
+  /** Notifications of a store for several processes; a single process checks its log itself. */
   const notices =
     world.hasSecond && world.doesSecondDeliver ? createLogNotices(time, random.stream('notices')) : undefined
-  /** With webhooks and stream, or without: then it only answers requests. */
+  /** A process with webhooks and stream, or one that only answers requests. */
   function startProcess(name: string, doesDeliver: boolean) {
     const process = surroundings.startProcess(name)
     process.setSkew(skewMs)
     const stores = openStores(address, process.clock).chain('test')
-    const behind = disk.behind(stores, process, isWrite).events
+    const behind = disk.behind(stores, process, isWrite, 'log').events
     const events = notices?.to(process, behind) ?? behind
     let inner: ReturnType<typeof startReaderService> | undefined
     const common = { surroundings, process, address, events }
@@ -193,22 +226,24 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       note,
     })
   const first = keep('service', true)
-  /** Another one for the same accounts, and perhaps for the same webhooks. */
+  /** A second process for the same accounts, and perhaps for the same webhooks. */
   const second = world.hasSecond ? keep('second', world.doesSecondDeliver) : undefined
   const keepers = second === undefined ? [first] : [first, second]
   for (const keeper of keepers) await keeper.begin()
+  const servicesUp = () => keepers.flatMap(({ up }) => (up === undefined ? [] : [up]))
 
-  // Webhooks of the owner, one receiver each.
-  const facts: WebhookFacts[] = []
-  const ownerOf = { accountId: owner.id, keyId: ownerKey.record.id, plan: PLANS.get('reader') }
-  for (const [index, { kinds, addresses, batch }] of world.webhooks.entries()) {
-    const url = `https://receiver${index}.example.com/hook`
-    const receiver = receivers.add(url, { kinds, addresses, batch })
-    const created = await first.up?.webhooks?.subscriptions.create(ownerOf, { url, kinds, addresses, batch })
-    if (created === undefined) throw new Error('the service is not up')
-    receiver.secrets.push(created.secret)
-    facts.push({ id: created.subscription.id, receiver, optional: [] })
-  }
+  const owner = new WebhookOwner({
+    ...{ time, receivers, truth, jobs },
+    random: random.stream('owner'),
+    account: { accountId: payer.id, keyId: ownerKey.record.id, plan: PLANS.get('reader') },
+    services: servicesUp,
+    drawSelection: () => drawSelection(ownerDraws),
+    gapMs: world.ownerGapMs,
+    untilMs: surroundings.endMs - OWNER_RESTS_MS,
+  })
+  const { facts } = owner
+  for (const webhook of world.webhooks) await owner.create(webhook)
+  owner.start()
 
   // The log, its readers and the callers.
   const writerProcess = surroundings.startProcess('writer')
@@ -220,27 +255,34 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     gapMs: world.eventGapMs,
     onWritten: (seq) => notices?.send(seq),
   })
-  const clients = world.streams.map((selection, index) => {
+  const clients = world.streams.map((selections, index) => {
     const process = surroundings.startProcess(`client ${index}`)
     const parts = {
       process,
       dial: network.dialFor(process),
       url: () => (streamUrls.size === 0 ? NOWHERE : streamDraws.pick([...streamUrls.values()])),
       random: random.stream(`client ${index}`),
+      droppedSeq: () => droppedSeq,
     }
-    return new StreamClient(`client ${index}`, selection, parts)
+    return new StreamClient(`client ${index}`, selections, parts)
   })
   const callers = new Callers({
     time,
     random: random.stream('callers'),
-    services: () => keepers.flatMap(({ up }) => (up === undefined ? [] : [up])),
+    services: servicesUp,
     slowMs: () =>
       standstills.some(({ isSlow, toMs }) => isSlow && toMs > time.nowMs - SLOW_ANSWER_MS)
         ? SLOW_ANSWER_MS
         : 0,
+    troubles: { any: wasTroubled },
   })
-  for (const [index, { key, isRich }] of callerKeys.entries())
-    callers.start(key, world.callers[index]?.gapMs ?? SECOND_MS, isRich)
+  for (const [index, caller] of callerKeys.entries())
+    callers.start(caller, world.callers[index]?.gapMs ?? SECOND_MS)
+  const operator = startAccountOperator({
+    ...{ time, accounts, random: random.stream('operator'), callers: callerKeys },
+    gapMs: world.operatorGapMs,
+    untilMs: surroundings.endMs - OWNER_RESTS_MS,
+  })
 
   const leaks = createLeakWatch(surroundings, () => ({
     timers: first.process?.timers ?? 0,
@@ -249,43 +291,27 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     ...network.counts(),
   }))
 
-  /** Its receiver said 410: events that are planned from now on are not for it, until it is switched on again. */
-  async function noteSwitchedOff(): Promise<void> {
-    for (const fact of facts) {
-      const record = await jobs.getSubscription(fact.id)
-      const open = fact.optional.find(({ upToSeq }) => upToSeq === undefined)
-      if (record?.active === false && open === undefined)
-        fact.optional.push({ afterSeq: fact.plannedSeq ?? 0, upToSeq: undefined })
-      if (record?.active === true) fact.plannedSeq = (await jobs.position()) ?? 0
-    }
-  }
-
-  async function switchOn(): Promise<void> {
-    await noteSwitchedOff()
-    for (const fact of facts) {
-      const record = await jobs.getSubscription(fact.id)
-      if (record?.active !== false) continue
-      const asked = first.process?.isStopped ? undefined : first.up?.webhooks
-      await asked?.subscriptions.patch(ownerOf, fact.id, { active: true }).catch(() => undefined)
-      const again = await jobs.getSubscription(fact.id)
-      if (again?.active !== true) continue
-      await truth.readOn()
-      for (const span of fact.optional) span.upToSeq ??= truth.newestSeq
-    }
-  }
-  const stopOwner = everyMs(surroundings, 5 * SECOND_MS, () => void noteSwitchedOff())
-  /** An owner looks after the webhooks now and then. */
-  const stopSwitching = everyMs(surroundings, 2 * MINUTE_MS, () => void switchOn())
-
   async function forget(keepMs: number): Promise<void> {
     await truth.readOn()
     const position = (await jobs.position()) ?? 0
     const before = (await chain.events.bounds()).oldestSeq
+    // From now on any of them may be gone when a reader looks.
+    droppedSeq = Math.max(droppedSeq, truth.newestSeq)
     while ((await chain.events.retain({ maxAgeMs: keepMs, maxBytes: 1e9 })).more) {}
     const { oldestSeq } = await chain.events.bounds()
-    // What webhooks had not planned by then is lost to them, and logged.
+    droppedSeq = oldestSeq - 1
+    // Events that the webhooks had not planned by then are lost for them, which is logged.
     if (oldestSeq > Math.max(before, position + 1))
       for (const fact of facts) fact.optional.push({ afterSeq: position, upToSeq: oldestSeq - 1 })
+  }
+
+  /** Includes the aftermath: charges and claims that are written late, credits that a dead process still holds. */
+  function wasTroubled(fromMs: number, toMs: number): boolean {
+    return (
+      standstills.some((each) => each.fromMs <= toMs && each.toMs >= fromMs - AFTERMATH_MS) ||
+      deaths.some((deathMs) => deathMs <= toMs && deathMs >= fromMs - AFTERMATH_MS) ||
+      disk.hasFailed('accounts', fromMs - AFTERMATH_MS, toMs)
+    )
   }
 
   const mayBeLost = (atMs: number) =>
@@ -314,7 +340,12 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       ...receivers.found.splice(0),
       ...callers.found.splice(0),
       ...clients.flatMap((client) => client.compare(truth, upTo, isComplete)),
-      ...overdrawn(folder, mayBeOwed),
+      ...overdrawn(
+        folder,
+        mayBeOwed,
+        (id) => spendings.get(id.replace('/test', ''))?.most,
+        operator.firstKeyOf,
+      ),
     ]
   }
 
@@ -323,7 +354,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       beginReaderFault(fault) ?? beginNetworkFault(network, STREAM, fault) ?? beginDisk(fault),
     look: () => lawsNow(false),
     async judge() {
-      // While one process writes its charges, the other makes new ones: over when a round takes no time.
+      // While one process writes its charges, the other makes new ones, so this is over when a round takes no time.
       for (let beganMs = -1; beganMs !== time.nowMs; ) {
         beganMs = time.nowMs
         for (const { up } of keepers) await up?.ledger.flush(30_000)
@@ -337,7 +368,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
             'accepted',
           ),
           count(
-            clients.reduce((sum, { received }) => sum + received.length, 0),
+            clients.reduce((sum, { received }) => sum + received, 0),
             'streamed over',
           ),
           count(
@@ -352,17 +383,23 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
       return [
         ...(await lawsNow(true)),
         ...deliveries.wrong,
-        ...judgeCredits(folder, { receipts: callers.receipts, deliveries: deliveries.given, mayBeLost }),
+        ...judgeCredits(folder, {
+          receipts: callers.receipts,
+          deliveries: deliveries.given,
+          acceptedByDeleted: deliveries.acceptedByDeleted,
+          firstKeyOf: operator.firstKeyOf,
+          mayBeLost,
+        }),
         ...leaks.judge(),
       ]
     },
     async stop() {
-      stopOwner()
-      stopSwitching()
+      owner.stop()
       for (const client of clients) client.stop()
       await writer.stop()
+      await operator.stop()
       for (const keeper of keepers) await keeper.end()
-      for (const store of [writerStores, chain, jobs]) await store.close()
+      for (const store of [writerStores, chain, jobs, accountsStore]) await store.close()
     },
   }
 
@@ -380,7 +417,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
     }
   }
 
-  /** A step that is noticed restarts everything, as `src/main.ts` does. */
+  /** A clock step that is noticed restarts everything, as in `src/main.ts`. */
   function stepClock(byMs: number): void {
     skewMs += byMs
     for (const keeper of keepers) {
@@ -423,7 +460,7 @@ async function startReaders(surroundings: Surroundings): Promise<Part> {
   }
 }
 
-/** What kept a charge from being written until a death: only an unbroken row of standstills can. */
+/** Whether a charge could stay unwritten until a death: only an unbroken series of standstills explains that. */
 function isHeldUp(
   atMs: number,
   deathMs: number,
@@ -433,16 +470,4 @@ function isHeldUp(
   for (const { fromMs, toMs } of faults.toSorted((a, b) => a.fromMs - b.fromMs))
     if (fromMs <= reachedMs) reachedMs = Math.max(reachedMs, toMs + 10 * SECOND_MS)
   return reachedMs >= deathMs
-}
-
-function everyMs({ time }: Surroundings, ms: number, run: () => void): () => void {
-  let cancel = () => {}
-  const next = () => {
-    cancel = time.after(ms, () => {
-      run()
-      next()
-    })
-  }
-  next()
-  return () => cancel()
 }

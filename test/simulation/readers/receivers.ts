@@ -1,12 +1,13 @@
 /**
- * The receivers of webhooks, and the poster between them and the service. Each receiver believes nothing: it checks the
- * signature, that the events are its own, and remembers what it has accepted.
+ * The receivers of webhooks, and the poster between them and the service. Each receiver checks everything: the
+ * signature, and that the events are meant for it. It remembers what it has accepted.
  */
 import { createHmac } from 'node:crypto'
 import type { OpenPoster, PostResult } from '../../../src/webhooks/poster.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { Random } from '../random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
+import type { Troubles } from './judge-answers.ts'
 import { type Selection, selects } from './world.ts'
 
 export type ReceiverMood =
@@ -14,7 +15,7 @@ export type ReceiverMood =
   | 'status'
   | 'hang'
   | 'cut'
-  /** Takes the events, and the answer is lost. */
+  /** Accepts the events, but the answer is lost. */
   | 'cut-after'
   | 'slow'
   | 'redirect'
@@ -23,19 +24,35 @@ export type ReceiverMood =
 
 interface Accepted {
   readonly atMs: number
-  /** By the delivery's id in the head: of the first event in a batch. */
+  /** The delivery id in the headers: in a batch that of the first event. */
   readonly deliveryId: string
   readonly eventIds: readonly string[]
-  /** Whether the service got the answer 2xx. */
+  /** Whether the service received the 2xx answer. */
   isAnswered: boolean
 }
 
-interface Receiver extends Selection {
+/** A selection of the owner, and the events it applies to: where two overlap, either may have been used. */
+interface Wish extends Selection {
+  readonly afterSeq: number
+  upToSeq: number
+}
+
+export interface Receiver {
   readonly url: string
-  readonly batch: boolean
+  wishes: Wish[]
+  /** Allowed forms: batches, single events, or both while the owner is changing it. */
+  forms: readonly boolean[]
+  formSinceMs: number
+  /** The first secret, which keeps signing for a day after the first rotation; empty before it is known. */
   readonly secrets: string[]
+  isRotated: boolean
+  /** The secret of the last rotation; undefined until it is known. */
+  newest: { readonly secret: string; readonly sinceMs: number } | undefined
+  /** When it was seen switched off; undefined while it is or may be on. */
+  pausedMs: number | undefined
+  deletedMs: number | undefined
   readonly accepted: Accepted[]
-  /** Attempts that were not answered 2xx, by event id. */
+  /** The number of attempts that were not answered with 2xx, by event id. */
   readonly refused: Map<string, number>
   mood: ReceiverMood
   status: number
@@ -43,6 +60,8 @@ interface Receiver extends Selection {
 }
 
 const ANSWER_LIMIT_MS = 15_000
+/** Other processes read changed webhooks every second, and deliveries in progress still arrive. */
+const KNOWN_WITHIN_MS = 5_000
 const OTHER_MOODS: readonly ReceiverMood[] = [
   'ok',
   'status',
@@ -56,16 +75,18 @@ const OTHER_MOODS: readonly ReceiverMood[] = [
 
 export class Receivers {
   readonly found: string[] = []
-  /** By event id: its text, the same for everybody. */
+  /** The text of each event by its id; it must be the same for every receiver. */
   readonly texts = new Map<string, string>()
   readonly #receivers = new Map<string, Receiver>()
   readonly #time: VirtualTime
   readonly #random: Random
+  readonly #troubles: Troubles
   #open = 0
 
-  constructor(time: VirtualTime, random: Random) {
+  constructor(time: VirtualTime, random: Random, troubles: Troubles = { any: () => true }) {
     this.#time = time
     this.#random = random
+    this.#troubles = troubles
   }
 
   get open(): number {
@@ -77,10 +98,17 @@ export class Receivers {
   }
 
   add(url: string, selection: Selection & { batch: boolean }): Receiver {
+    const { kinds, addresses, batch } = selection
     const receiver: Receiver = {
-      ...selection,
       url,
+      wishes: [{ kinds, addresses, afterSeq: -1, upToSeq: Number.POSITIVE_INFINITY }],
+      forms: [batch],
+      formSinceMs: this.#time.nowMs,
       secrets: [],
+      isRotated: false,
+      newest: undefined,
+      pausedMs: undefined,
+      deletedMs: undefined,
       accepted: [],
       refused: new Map(),
       mood: 'ok',
@@ -91,7 +119,7 @@ export class Receivers {
     return receiver
   }
 
-  /** The poster of one process. As the real one it never rejects; after the process's death it never answers. */
+  /** The poster of one process. Like the real one it never rejects; after the process's death it never answers. */
   posterFor =
     (process: SimulatedProcess): OpenPoster =>
     () => {
@@ -184,7 +212,7 @@ export class Receivers {
         reply(backMs, answered(307, undefined))
         break
       case 'slow':
-        // Some of them after the service has stopped waiting.
+        // Some answers arrive after the service has stopped waiting.
         later(this.#random.int(1_000, 20_000), 200, null)
         break
       case 'oversized':
@@ -195,25 +223,53 @@ export class Receivers {
     }
   }
 
-  #check(receiver: Receiver, headers: Readonly<Record<string, string>>, body: string): { id: string }[] {
+  /** Whether every process knows by now of a change that was confirmed to the owner at that time. */
+  #isKnown(sinceMs: number | undefined): boolean {
+    if (sinceMs === undefined || this.#time.nowMs < sinceMs + KNOWN_WITHIN_MS) return false
+    return !this.#troubles.any(sinceMs, this.#time.nowMs)
+  }
+
+  /** Every delivery is signed with the first secret, and after a rotation also with the newest one. */
+  #checkSignatures(receiver: Receiver, headers: Readonly<Record<string, string>>, body: string): void {
+    const [first] = receiver.secrets
+    if (first === undefined) return
+    const { newest, isRotated, url } = receiver
     const stamped = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-    const valid = receiver.secrets.some((secret) => {
+    const isSignedWith = (secret: string) => {
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
       const signature = createHmac('sha256', key).update(stamped).digest('base64')
       return headers['webhook-signature']?.split(' ').includes(`v1,${signature}`)
-    })
-    if (!valid) this.found.push(`8 a delivery to ${receiver.url} is not signed with its secret`)
+    }
+    const plain = (secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+    if (!isSignedWith(first)) this.found.push(`8 a delivery to ${url} is not signed with its secret`)
+    if (!isRotated && headers['X-Svc-Signature'] !== plain(first))
+      this.found.push(`8 a delivery to ${url} has the wrong signature`)
+    if (newest === undefined || !this.#isKnown(newest.sinceMs)) return
+    if (!isSignedWith(newest.secret) || headers['X-Svc-Signature'] !== plain(newest.secret))
+      this.found.push(`8 a delivery to ${url} is not signed with its new secret`)
+    if (headers['X-Svc-Signature-Previous'] !== plain(first))
+      this.found.push(`8 a delivery to ${url} is not signed with the secret before`)
+  }
+
+  #check(receiver: Receiver, headers: Readonly<Record<string, string>>, body: string): { id: string }[] {
+    this.#checkSignatures(receiver, headers, body)
+    if (this.#isKnown(receiver.deletedMs))
+      this.found.push(`8 a delivery went to ${receiver.url}, which is deleted`)
+    if (this.#isKnown(receiver.pausedMs))
+      this.found.push(`8 a delivery went to ${receiver.url}, which is paused`)
     const parsed = JSON.parse(body) as unknown
-    if (Array.isArray(parsed) !== receiver.batch)
+    const isBatch = Array.isArray(parsed)
+    if (!receiver.forms.includes(isBatch) && this.#isKnown(receiver.formSinceMs))
       this.found.push(`8 a delivery to ${receiver.url} has the wrong form`)
-    const events = (Array.isArray(parsed) ? parsed : [parsed]) as {
+    const events = (isBatch ? parsed : [parsed]) as {
       id: string
+      seq: number
       kind: string
       addresses: string[]
     }[]
-    const texts = receiver.batch ? splitTexts(body) : [body]
+    const texts = isBatch ? splitTexts(body) : [body]
     for (const [index, event] of events.entries()) {
-      if (!selects(receiver, event))
+      if (!wishesAt(receiver, event.seq).some((wish) => selects(wish, event)))
         this.found.push(
           `8 the event ${event.id} (${event.kind}) went to ${receiver.url}, which does not select it`,
         )
@@ -225,6 +281,13 @@ export class Receivers {
     }
     return events
   }
+}
+
+/** The selections that may have applied to an event. */
+export function wishesAt({ wishes }: Pick<Receiver, 'wishes'>, seq: number): readonly Selection[] {
+  return wishes.length === 1
+    ? wishes
+    : wishes.filter(({ afterSeq, upToSeq }) => seq > afterSeq && seq <= upToSeq)
 }
 
 /** The elements of a batch as they were sent. */

@@ -1,47 +1,49 @@
 /**
- * Clients of the stream that reconnect for ever and resume where they were. What one of them has received over all its
- * connections is exactly what the log has for it, in order, but for what it was told is missing.
+ * Clients of the stream, with one or several subscriptions, that keep reconnecting and resume where they were,
+ * sometimes further back, and that stop reading now and then. Each connection must send exactly what the log has for it
+ * after the requested position, once and in order, except for what it declares missing.
  */
 import type { Dial } from '../../../src/venues/venue.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { Random } from '../random.ts'
+import { type Frame, StreamRun } from './stream-run.ts'
 import type { LogTruth } from './truth.ts'
-import { type Selection, selects } from './world.ts'
-
-interface Frame {
-  readonly type: string
-  readonly seq?: number
-  readonly after_seq?: number
-  readonly up_to_seq?: number
-  readonly code?: string
-  readonly message?: string
-  readonly event?: { readonly id: string; readonly seq: number }
-}
+import type { Selection } from './world.ts'
 
 const RECONNECT_MS = [200, 4_000] as const
-/** A client that hears nothing, not even a ping, ends the connection itself. */
+/** A client that receives nothing for this long, not even a ping, closes the connection. */
 const SILENCE_MS = 65_000
+/** How far back a client that has lost its newest position resumes at most. */
+const MAX_STEP_BACK = 400
+
+type Socket = ReturnType<Dial> & { pause(): void; resume(): void }
+
+interface StreamClientParts {
+  readonly process: SimulatedProcess
+  readonly dial: Dial
+  readonly url: () => string
+  readonly random: Random
+  /** The newest number that the log has dropped, if known. */
+  readonly droppedSeq?: () => number
+}
 
 export class StreamClient {
   readonly name: string
-  readonly #selection: Selection
-  readonly #parts: { process: SimulatedProcess; dial: Dial; url: () => string; random: Random }
-  /** The numbers of the events that it has received, in order. */
-  readonly received: { readonly seq: number; readonly text: string }[] = []
-  readonly missing: { readonly afterSeq: number; readonly upToSeq: number }[] = []
-  readonly found: string[] = []
-  #fromSeq: number | undefined
-  #lastSeq: number | undefined
+  readonly #selections: readonly Selection[]
+  readonly #parts: StreamClientParts
+  readonly #found: string[] = []
+  /** Connections that have ended, until they are compared. */
+  #ended: StreamRun[] = []
+  #run: StreamRun | undefined
+  /** Everything up to here was received, in all connections together; undefined before the first. */
+  #position: number | undefined
+  #received = 0
   #connections = 0
   #isStopped = false
 
-  constructor(
-    name: string,
-    selection: Selection,
-    parts: { process: SimulatedProcess; dial: Dial; url: () => string; random: Random },
-  ) {
+  constructor(name: string, selections: readonly Selection[], parts: StreamClientParts) {
     this.name = name
-    this.#selection = selection
+    this.#selections = selections
     this.#parts = parts
     this.#connect()
   }
@@ -50,15 +52,21 @@ export class StreamClient {
     return this.#connections
   }
 
+  get received(): number {
+    return this.#received
+  }
+
   stop(): void {
     this.#isStopped = true
   }
 
   #connect(): void {
-    const { dial, url, process, random } = this.#parts
+    const { dial, url, process, random, droppedSeq } = this.#parts
     const { clock } = process
-    const socket = dial(url())
+    const socket = dial(url()) as Socket
     this.#connections++
+    const run = new StreamRun(this.#selections, droppedSeq)
+    this.#run = run
     let cancelSilence = () => {}
     const heard = () => {
       cancelSilence()
@@ -69,78 +77,57 @@ export class StreamClient {
       heard()
       const text = data.toString('utf8')
       const frame = JSON.parse(text) as Frame
-      if (frame.type === 'welcome') socket.send(JSON.stringify(this.#subscribe()))
-      else this.#take(frame, text)
+      if (frame.type === 'welcome') this.#subscribe(socket)
+      else {
+        if (frame.type === 'event') this.#received++
+        run.take(frame, text)
+        this.#moveTo(run)
+      }
     })
     socket.on('ping', heard)
-    // A client of its own will: it leaves after a second or some minutes, in the middle of anything.
+    // The client disconnects on its own after a second up to some minutes, in the middle of anything.
     const leaveMs = Math.round(1_000 * 600 ** random())
-    const cancelLeave = clock.after?.(leaveMs, () => socket.terminate()) ?? (() => {})
+    const cancels = [clock.after?.(leaveMs, () => socket.terminate())]
+    if (random.chance(0.2)) {
+      // It stops reading for a while, so that unsent data accumulates in the service.
+      const pauseMs = random.int(0, 60_000)
+      cancels.push(clock.after?.(pauseMs, () => socket.pause()))
+      cancels.push(clock.after?.(pauseMs + Math.round(100 * 600 ** random()), () => socket.resume()))
+    }
     socket.on('close', () => {
       cancelSilence()
-      cancelLeave()
+      for (const cancel of cancels) cancel?.()
+      if (this.#run === run) this.#ended.push(run)
       if (!this.#isStopped) clock.after?.(random.int(...RECONNECT_MS), () => this.#connect())
     })
   }
 
-  #subscribe(): object {
-    const { kinds, addresses } = this.#selection
-    const resume = this.#lastSeq ?? this.#fromSeq
-    return {
-      op: 'subscribe',
-      id: 's',
-      kinds,
-      addresses,
-      ...(resume === undefined ? {} : { resume_after: resume }),
-    }
+  #moveTo({ position }: StreamRun): void {
+    if (position !== undefined) this.#position = Math.max(position, this.#position ?? 0)
   }
 
-  #take(frame: Frame, text: string): void {
-    switch (frame.type) {
-      case 'subscribed':
-        this.#fromSeq ??= frame.after_seq ?? 0
-        return
-      case 'event': {
-        const seq = frame.event?.seq ?? 0
-        if (seq <= (this.#lastSeq ?? -1))
-          this.found.push(`6 ${this.name} got the event ${seq} after ${this.#lastSeq}`)
-        this.#lastSeq = seq
-        this.received.push({ seq, text: text.slice('{"type":"event","event":'.length, -1) })
-        return
-      }
-      case 'gap':
-        this.missing.push({ afterSeq: frame.after_seq ?? 0, upToSeq: frame.up_to_seq ?? 0 })
-        return
-      case 'error':
-        this.found.push(`6 ${this.name} was refused: ${frame.message}`)
-    }
-  }
-
-  /** What it has received of everything up to a number. `isComplete`: it had the time to receive all of it. */
-  compare(truth: LogTruth, upToSeq: number, isComplete: boolean): string[] {
-    const wrong = [...this.found]
-    const fromSeq = this.#fromSeq
-    if (fromSeq === undefined) return isComplete ? [...wrong, `6 ${this.name} was never subscribed`] : wrong
-    const lastSeq = isComplete ? upToSeq : (this.#lastSeq ?? fromSeq)
-    const isMissing = (seq: number) =>
-      this.missing.some(({ afterSeq, upToSeq }) => seq > afterSeq && seq <= upToSeq)
-    const expected = truth.events.filter(
-      (event) =>
-        event.seq > fromSeq &&
-        event.seq <= lastSeq &&
-        selects(this.#selection, event) &&
-        !isMissing(event.seq),
-    )
-    const got = this.received.filter(({ seq }) => seq <= lastSeq && !isMissing(seq))
-    for (let index = 0; index < Math.max(expected.length, got.length); index++) {
-      const want = expected[index]
-      const have = got[index]
-      if (want?.seq === have?.seq && want?.text === have?.text) continue
-      wrong.push(
-        `6 ${this.name}: event ${want?.seq ?? 'none'} was expected, ${have?.seq ?? 'none'} came (place ${index}, from ${fromSeq})`,
+  #subscribe(socket: Socket): void {
+    const { random } = this.#parts
+    const back = random.chance(0.15) ? random.int(1, MAX_STEP_BACK) : 0
+    const resume = this.#position === undefined ? undefined : Math.max(0, this.#position - back)
+    for (const [index, { kinds, addresses }] of this.#selections.entries())
+      socket.send(
+        JSON.stringify({
+          ...{ op: 'subscribe', id: `s${index}`, kinds, addresses },
+          ...(resume === undefined ? {} : { resume_after: resume }),
+        }),
       )
-      break
+  }
+
+  /** Compares everything up to a number. `isComplete`: the client had enough time to receive all of it. */
+  compare(truth: LogTruth, upToSeq: number, isComplete: boolean): string[] {
+    for (const run of this.#ended.splice(0)) this.#found.push(...run.compare(truth))
+    if (this.#run !== undefined) this.#found.push(...this.#run.compare(truth))
+    if (isComplete && this.#position === undefined) this.#found.push('6 # was never subscribed')
+    if (isComplete && this.#position !== undefined && this.#run !== undefined) {
+      const missed = this.#run.expected(truth, this.#position, upToSeq)[0]
+      if (missed !== undefined) this.#found.push(`6 #: event ${missed.seq} has not come`)
     }
-    return wrong
+    return this.#found.map((text) => text.replace('#', this.name))
   }
 }

@@ -1,4 +1,4 @@
-/** What the event log really held, read beside the service and without faults; the log itself forgets. */
+/** What the event log really contained, read without faults and before the log drops it. */
 import type { ChainStores } from '../../../src/store/chain.ts'
 import type { StoredEvent } from '../../../src/store/events.ts'
 
@@ -14,7 +14,7 @@ export class LogTruth {
     return this.events.at(-1)?.seq ?? 0
   }
 
-  /** To be called before the log forgets anything, and before what was read is compared. */
+  /** Must be called before the log drops anything, and before anything is compared. */
   async readOn(): Promise<void> {
     for (;;) {
       const page = await this.#reader.events.after({ afterSeq: this.newestSeq, limit: 1_000 })
@@ -24,14 +24,23 @@ export class LogTruth {
   }
 
   bySeq(seq: number): StoredEvent | undefined {
-    let [low, high] = [0, this.events.length - 1]
-    while (low <= high) {
+    const found = this.events[this.#placeOf(seq)]
+    return found?.seq === seq ? found : undefined
+  }
+
+  /** Events after one number, up to and including another. */
+  between(afterSeq: number, upToSeq: number): StoredEvent[] {
+    return this.events.slice(this.#placeOf(afterSeq + 1), this.#placeOf(upToSeq + 1))
+  }
+
+  /** The index of the first event with this number or a higher one. */
+  #placeOf(seq: number): number {
+    let [low, high] = [0, this.events.length]
+    while (low < high) {
       const middle = (low + high) >> 1
-      const found = this.events[middle] as StoredEvent
-      if (found.seq === seq) return found
-      if (found.seq < seq) low = middle + 1
-      else high = middle - 1
+      if ((this.events[middle] as StoredEvent).seq < seq) low = middle + 1
+      else high = middle
     }
-    return undefined
+    return low
   }
 }

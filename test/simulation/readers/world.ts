@@ -1,4 +1,4 @@
-/** The small world of the readers: who pays, who is told of which events, who asks and how often. */
+/** The small world of the readers: who pays, who receives which events, who sends requests and how often. */
 
 import { planBook } from '../../../src/accounts/plans.ts'
 import { encodeAddress } from '../../../src/core/chain/address.ts'
@@ -6,7 +6,7 @@ import type { EventKind } from '../../../src/events/kinds.ts'
 import type { Random } from '../random.ts'
 
 export const READER_NETWORK = 'testnet-10'
-/** Kinds that concern the whole chain: an address does not narrow them. Typed in here, not taken from the service. */
+/** Kinds about the whole chain, which addresses do not narrow. Listed here independently of the service. */
 const CHAIN_WIDE: readonly string[] = [
   'block_added',
   'virtual_chain_changed',
@@ -15,7 +15,7 @@ const CHAIN_WIDE: readonly string[] = [
 ]
 export const WRITTEN_KINDS = ['block_added', 'virtual_daa_score_changed', 'utxos_changed'] as const
 
-/** Delays of retries that end within the quiet time of a simulation; a fault may be longer than all of them. */
+/** Retry delays that add up to less than the quiet time of a simulation; a fault may last longer than all of them. */
 export const RETRY_DELAYS_MS = [5_000, 30_000, 60_000, 120_000, 240_000, 240_000, 240_000]
 
 export const PLANS = planBook({
@@ -31,18 +31,23 @@ export interface Selection {
 }
 
 export interface ReaderWorld {
-  /** Between two writes to the log. */
+  /** The time between two writes to the log. */
   readonly eventGapMs: number
   readonly webhooks: readonly (Selection & { readonly batch: boolean })[]
-  readonly streams: readonly Selection[]
+  /** Each with its subscriptions. */
+  readonly streams: readonly (readonly Selection[])[]
   readonly callers: readonly {
     readonly plan: 'reader' | 'poor'
     readonly gapMs: number
     readonly cap: number | null
   }[]
+  /** The time between two changes of webhooks by their owner; 0 if there are none. */
+  readonly ownerGapMs: number
+  /** The time between two changes of the callers' accounts and keys; 0 if there are none. */
+  readonly operatorGapMs: number
   /** A second process that serves requests of the same accounts. */
   readonly hasSecond: boolean
-  /** It also delivers to the webhooks and has clients of the stream, as the first does. */
+  /** Whether it also delivers to webhooks and serves stream clients, as the first process does. */
   readonly doesSecondDeliver: boolean
 }
 
@@ -52,25 +57,27 @@ export const ADDRESSES: readonly string[] = [1, 2, 3, 4].map((number) => {
   return encodeAddress({ prefix: 'kaspatest', version: 0, payload })
 })
 
+export function drawSelection(random: Random): Selection {
+  const kinds = random.pick([
+    ['block_added'],
+    ['utxos_changed'],
+    ['utxos_changed', 'block_added'],
+    [...WRITTEN_KINDS],
+  ] as const)
+  // Kinds about addresses need at least one address.
+  const needsAddress = kinds.some((kind) => kind === 'utxos_changed')
+  const addresses = needsAddress ? [random.pick(ADDRESSES), random.pick(ADDRESSES)] : []
+  return { kinds, addresses: [...new Set(addresses)].sort() }
+}
+
 export function drawReaderWorld(random: Random): ReaderWorld {
-  const selection = (): Selection => {
-    const kinds = random.pick([
-      ['block_added'],
-      ['utxos_changed'],
-      ['utxos_changed', 'block_added'],
-      [...WRITTEN_KINDS],
-    ] as const)
-    // Kinds about addresses need some.
-    const needsAddress = kinds.some((kind) => kind === 'utxos_changed')
-    const addresses = needsAddress ? [random.pick(ADDRESSES), random.pick(ADDRESSES)] : []
-    return { kinds, addresses: [...new Set(addresses)].sort() }
-  }
+  const selection = () => drawSelection(random)
   const list = <T>(from: number, to: number, make: () => T): T[] =>
     Array.from({ length: random.int(from, to) }, make)
   return {
     eventGapMs: random.pick([3_000, 8_000, 30_000]),
     webhooks: list(1, 3, () => ({ ...selection(), batch: random.chance(0.3) })),
-    streams: list(1, 3, selection),
+    streams: list(1, 3, () => (random.chance(0.4) ? list(2, 4, selection) : [selection()])),
     callers: list(1, 3, () => ({
       plan: random.pick(['reader', 'reader', 'poor'] as const),
       gapMs: random.pick([4_000, 12_000, 30_000]),
@@ -78,6 +85,8 @@ export function drawReaderWorld(random: Random): ReaderWorld {
     })),
     hasSecond: random.chance(0.5),
     doesSecondDeliver: random.chance(0.6),
+    ownerGapMs: random.pick([0, 60_000, 240_000, 900_000]),
+    operatorGapMs: random.pick([0, 60_000, 240_000, 900_000]),
   }
 }
 
