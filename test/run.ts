@@ -1,11 +1,11 @@
 /**
- * Runs test files with node:test: those of the service, with `--more` those of everything around it (`MORE`), with
- * `--soak` all of them in their long sizes. `--check` runs types, lint and unused exports beside them; other arguments
- * pick files whose path contains one of them. A file that fails has failed: nothing is run twice.
+ * Runs test files with node:test: those of the service, with `--more` also those of everything around it (`MORE`), with
+ * `--soak` all of them in their long sizes. `--check` also runs types, lint and unused exports; other arguments select
+ * the files whose path contains one of them. A failed file is never run again.
  *
- * Files of one kind share a process (`batch.ts`): most of what a file costs is loading and compiling what it tests.
- * Those that only compute run at a lower priority and take what the others, which wait for half of their time, leave
- * of the machine; the sandbox has everything that it wants before both.
+ * Files of one kind share a process (`batch.ts`), because most of the cost of a file is loading and compiling what it
+ * tests. Files that only compute run at a lower priority and use the processor time that others, which wait for half
+ * of their time, leave over; the sandbox has priority over both.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -38,19 +38,24 @@ const found = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()
-/** Without a real node they would only be loaded to skip themselves. */
+/** Without a real node these would only be loaded to skip themselves. */
 const skipped =
   process.env.TAPELINE_KASPAD === undefined ? found.filter((file) => file.startsWith('test/real-node/')) : []
-/** With `npm run soak`, or where they are named: what each of them shows, shorter files show too. */
+/** Run only with `npm run soak` or when named, because shorter files prove the same. */
 const LONG_ONLY = [
-  // Its faults overlap; each alone: `faults-updown.test.ts` and `src/ingest/oracle/faults.test.ts`.
+  // Its faults overlap; single faults are in `faults-updown.test.ts` and `src/ingest/oracle/faults.test.ts`.
   'src/ingest/prediction/faults.test.ts',
 ]
-/** With `npm run test:more`, which CI calls too: `npm test` stays within five minutes. */
+/** Run only with `npm run test:more`, which CI calls too, so that `npm test` stays within five minutes. */
 const MORE = [
-  // What the service is tried with.
+  // The simulators that the service is tested with.
   'sandbox/',
-  // What needs more than npm installs: browsers, several servers, other languages.
+  // What needs more than npm installs: browsers, database servers, other languages. The conformance suites are not
+  // listed, because they run on every engine that is available.
+  'src/store/postgres/',
+  'test/e2e/shared-credits.',
+  'test/e2e/three-processes.',
+  'test/store/postgres-v1.',
   'test/clients/python',
   'test/clients/readme',
   'test/clients/scenarios',
@@ -63,9 +68,10 @@ const MORE = [
     (name) => `test/e2e/${name}.`,
   ),
   'test/store/backup.',
+  'test/store/backup-kill.',
   'test/store/copy',
   'test/store/store-commands.',
-  // A recipe that is followed.
+  // A test that follows a recipe.
   'test/e2e/add-a-venue.',
 ]
 const isOfMore = (file: string) => MORE.some((start) => file.startsWith(start))
@@ -74,7 +80,7 @@ const isLeftOut = (file: string) =>
   !isEverything && (LONG_ONLY.includes(file) || isOfMore(file) !== args.includes('--more'))
 const files = found.filter((file) => !skipped.includes(file) && !isLeftOut(file))
 
-/** Measure their own process (processor time, memory, turns of the loop) or replace something global. */
+/** These measure their own process (processor time, memory, turns of the loop) or replace something global. */
 const OWN_PROCESS = new RegExp(
   `^(${[
     'src/kit/(json-slices|thread-calls)',
@@ -84,7 +90,7 @@ const OWN_PROCESS = new RegExp(
     'src/webhooks/subscription-book',
     'sandbox/node/(chain|node|rust-client)',
     'test/e2e/(chain-burst|chain-statuses|loop-hold|stream-floods|webhook-list)',
-    // Long, and most of what they run is in processes that they start.
+    // Long, and mostly run in processes that they start.
     'test/e2e/(cli|live-credentials|one-service|webhook-kill|whole-service)',
     'test/many-machines/(failover|store-faults)',
     'test/simulation/simulation',
@@ -92,7 +98,7 @@ const OWN_PROCESS = new RegExp(
     'test/real-node/.*',
   ].join('|')})\\.test\\.ts$`,
 )
-/** Those of the whole service with all its recorders at the full rate, in this order. */
+/** Tests of the whole service with all its recorders at the full rate, in this order. */
 const SANDBOX = [
   'test/e2e/recording-status.test.ts',
   'test/e2e/sandbox-nodes.test.ts',
@@ -102,11 +108,11 @@ const SANDBOX = [
   'test/e2e/alerts.test.ts',
   'test/e2e/recording-audits.test.ts',
 ]
-/** With nothing beside it: how soon something is there is what it proves. */
+/** Runs alone, because it proves how soon something is available. */
 const ALONE = ['test/dashboard/first-chart.test.ts']
-/** Compute, or run on a clock that waits for them: however little of the machine they get, they only take longer. */
+/** These only compute, or run on a clock that waits for them: with less processor time they only take longer. */
 const COMPUTE = /^(src\/(ingest|parser|store)|test\/(contract|simulation|store))\//
-/** Wait for most of their time, so they may run beside the sandbox. */
+/** These wait most of the time, so they may run beside the sandbox. */
 const QUIET = /^src\/(webhooks|venues|upstreams)\//
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
@@ -123,18 +129,18 @@ const BATCHES = [
   /^test\/e2e\/(chain|node|rpc|submit)/,
   /^test\/e2e\//,
   /^sandbox\/(exchanges|predictions)\//,
-  // Short ones of small folders.
+  // Short files of small folders.
   /^src\/(accounts|api|app|cli|config|contract|core|dashboard|events|gate|relay|stream)\//,
   /^test\/(architecture|clients|mcp|redacted-addresses|sandbox)/,
 ]
-/** Start first, so that the run does not end with one of them alone on the machine. */
+/** These start first, so that the run does not end with one of them running alone. */
 const LONG = [
   'test/simulation/simulation',
   'test/store/',
   'test/simulation/',
   'test/many-machines/',
   'src/webhooks/webhooks',
-  // Many short ones, some of which wait.
+  // Many short files, some of which wait.
   'src/accounts/',
   'src/api/',
   'src/app/',
@@ -153,14 +159,14 @@ const LONG = [
   'src/ingest/',
   'test/e2e/',
   'test/deploy/',
-  // With those of the clients.
+  // Run together with those of the clients.
   'test/architecture',
   'sandbox/',
   'src/venues/',
   'src/store/',
 ]
 const MAX_BATCH = 24
-/** Of those that take seconds each. */
+/** For files that take seconds each. */
 const MAX_SLOW_BATCH = 10
 const SLOW = /^test\/e2e\//
 /** Most files wait for about half of their time, so more processes run than there are cores. */
@@ -168,18 +174,18 @@ const LANES = 2 * availableParallelism()
 const COMPUTE_LANES = availableParallelism()
 const COMPUTE_NICE = 5
 const SHOWN_SLOWEST = 15
-/** The judge of an hour of a real network compares more than the heap that Node allows by itself. */
+/** Judging an hour of a real network needs more heap than Node allows by default. */
 const SOAK_HEAP = '--max-old-space-size=12288'
 const MIN_MEMORY_BYTES = 4 * 2 ** 30
-/** What node:test reports of each process at its end. */
+/** What node:test reports at the end of each process. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
-// Compilers and others of Go end before a collection of their garbage is worth its time.
+// Go's compiler and other Go programs exit before a garbage collection would pay off.
 process.env.GOGC ??= 'off'
 const failed = new Set<string>()
 const folder = dataFolder()
 process.env.TMPDIR = folder
-/** Processor seconds and file, a line each. */
+/** One line per file: processor seconds and path. */
 const costs = join(folder, 'costs')
 writeFileSync(costs, '')
 const removeData = () => rmSync(folder, { recursive: true, force: true })
@@ -195,14 +201,14 @@ const reporter = new spec()
 reporter.pipe(process.stdout)
 
 const checks = args.includes('--check') ? runChecks() : undefined
-// Before the first import of what reads it.
+// Set before the first import of code that reads it.
 process.env.TAPELINE_TEST_RUN = randomBytes(4).toString('hex')
 const [cluster, packages, service] = await Promise.all([
-  // One server for all tests that need PostgreSQL; without it they report themselves as skipped.
+  // One server for all tests that need PostgreSQL; without it they are reported as skipped.
   clusterOfRun(),
   bundledPackages(),
   bundledService(),
-  // Once, before many services start at the same time and would each build the page.
+  // Done once, before many services start at the same time and would each build the dashboard.
   builtSite(createLogger({ level: 'silent' })),
 ])
 const bundles = [packages, service]
@@ -223,7 +229,7 @@ await Promise.all([
     await sandboxDone
     await runBatches(quiet)
     await runBatches(others)
-    // What is left of those that only compute no longer takes anything from others.
+    // The remaining files that only compute no longer compete with others.
     await runBatches(compute, COMPUTE_NICE)
   }),
 ])
@@ -236,7 +242,7 @@ await cluster?.stop()
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
 const success = failed.size === 0
-// The reporter now writes each failure once more.
+// From here on the reporter repeats each failure.
 reporter.write({ type: 'test:summary', data: { success } })
 await new Promise<void>((resolve) => reporter.end(resolve))
 process.stdout.write(
@@ -298,7 +304,7 @@ async function runBatches(waiting: string[][], nice = 0): Promise<void> {
   for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) await runBatch(batch, nice)
 }
 
-/** What they print is written when they have ended. */
+/** Their output is written when they have ended. */
 function runChecks(): Promise<void> {
   const command = ['-n', String(COMPUTE_NICE), process.execPath, join(import.meta.dirname, 'check.ts')]
   return new Promise((resolve) => {
@@ -311,8 +317,8 @@ function runChecks(): Promise<void> {
 }
 
 /**
- * Where tests keep their data: in memory where there is room, so that they do not wait for the disk. What they prove of
- * a disk (a full one, one that is damaged, a process that is killed) is the same there; the long sizes use the real one.
+ * Where tests keep their data: in memory if there is enough, so that they do not wait for the disk. What they prove
+ * about a disk (full, damaged, a killed process) holds there too; the long sizes use the real disk.
  */
 function dataFolder(): string {
   const memory = '/dev/shm'
@@ -322,19 +328,19 @@ function dataFolder(): string {
   }
   const isInMemory = !soak && process.env.TMPDIR === undefined && existsSync(memory) && hasRoom()
   const made = mkdtempSync(join(isInMemory ? memory : tmpdir(), 'tapeline-tests-'))
-  // PostgreSQL runs as another user where the tests run as root.
+  // PostgreSQL runs as another user if the tests run as root.
   chmodSync(made, 0o711)
   return made
 }
 
-/** The lines of a batch are written when it has ended, so that those of two do not mix. */
+/** The output of a batch is written when it has ended, so that outputs do not mix. */
 async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
   const stream = run({
     files: [join(import.meta.dirname, 'batch.ts')],
     argv: [...batch],
     execArgv: [...ROOMY, ...(soak ? [SOAK_HEAP] : [])],
     concurrency: 1,
-    // Every service that a test starts as a process of its own compiles the same files.
+    // Every service that a test starts as a separate process compiles the same files.
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, '..', 'build', 'compile-cache'),
       ...process.env,

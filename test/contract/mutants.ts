@@ -84,7 +84,7 @@ export function findMutants(): Mutant[] {
     ...matches('src/core/plan.ts', read('src/core/plan.ts'), PLAN_VALUES),
     ...matches('src/core/errors.ts', read('src/core/errors.ts'), ERROR_VALUES),
     ...matches('src/core/source.ts', read('src/core/source.ts'), [
-      { pattern: /PREDICTION_BARS = \[([^\]]+)\]/g, change: shorter },
+      { pattern: /PREDICTION_INTERVALS = \[([^\]]+)\]/g, change: shorter },
       { pattern: /candleIntervals: \[([^\]]+)\]/g, change: shorter },
     ]),
     ...matches('src/core/interval.ts', read('src/core/interval.ts'), [

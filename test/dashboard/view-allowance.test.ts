@@ -1,4 +1,4 @@
-/** What the dashboard shows for nothing has an end, each day and for each account; beyond it the API's prices hold. */
+/** Free views of the dashboard are limited per day and account; beyond that the API's prices apply. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -37,7 +37,7 @@ async function balanceOf(session: Session): Promise<number> {
   return json.balances.find(({ environment }) => environment === 'test')?.used ?? -1
 }
 
-/** What was charged is in the balance within a moment. */
+/** Charges appear in the balance after a moment. */
 async function balanceBecomes(session: Session, spent: number): Promise<void> {
   await until(`${spent} in the balance`, async () => (await balanceOf(session)) === spent, 60_000, 50)
 }
@@ -114,6 +114,26 @@ test('all sessions of an account share one allowance, also over a restart; the n
   service.clock.set(NOW)
 })
 
+test('the first answer to a page has the views it names, at their price, also where only its head is asked for', async () => {
+  const dora = await signedUp(service.url, 'first-answer@example.com')
+  const view = PAGE.replace('view/test', '')
+  const query = `start?view=${encodeURIComponent(view)}&view=${encodeURIComponent('/v1/limits')}`
+  const head = await fetch(`${service.url}/dashboard/api/${query}`, {
+    ...{ method: 'HEAD', headers: { cookie: dora.cookie } },
+  })
+  assert.equal(head.status, 200)
+  const { json } = await dora.call<StartView>('GET', query)
+  assert.deepEqual(
+    json.views.map(({ path, price }) => [path, price]),
+    [
+      [view, PRICE],
+      ['/v1/limits', 0],
+    ],
+  )
+  assert.equal(JSON.parse(json.views[0]?.value ?? '').meta.returned, 100)
+  assert.equal(json.allowance?.remaining, LIMIT - 2 * PRICE)
+})
+
 test('views at the same time take no more than the allowance', async () => {
   const cleo = await signedUp(service.url, 'cleo@example.com')
   const answers = await Promise.all(Array.from({ length: 120 }, () => cleo.call<unknown>('GET', PAGE)))
@@ -150,7 +170,7 @@ test('no view is cacheable, has a tag, or has more rows than the explorer shows'
   }
 })
 
-/** The new plan is there within a moment. */
+/** The new plan takes effect after a moment. */
 async function untilRows(session: Session, path: string): Promise<void> {
   const hasRows = async () => {
     const { status, json } = await session.call<{ data?: unknown[] }>('GET', path)

@@ -7,6 +7,7 @@ import { ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+import { until } from '../until.ts'
 
 const services = testServices()
 let lines = ''
@@ -117,6 +118,72 @@ test('at balance 0 a page that the caller has already is still 304; another tag 
   assert.equal(unchanged.status, 304)
   assert.equal(unchanged.headers.get('x-credits-charged'), '0')
   assertError(await ifNot('"other"'), 402, 'credits_exhausted')
+})
+
+test('a balance for a part of the page does not cut one that the caller has already', async () => {
+  const page = await get('/v1/list?symbol=BTC&limit=10', await service.key({ plan: 'business' }))
+  const tag = page.headers.get('etag') ?? ''
+  const poor = await service.key({ plan: 'business', credits: 50 + 3 * 4 })
+  const ifNot = (value: string) =>
+    get('/v1/list?symbol=BTC&limit=10', poor, { 'If-None-Match': value }).then(({ status, headers }) =>
+      [status, ...['x-rows-returned', 'x-credits-charged'].map((name) => headers.get(name))].join(' '),
+    )
+  assert.equal(await ifNot(tag), '304 10 0')
+  assert.equal(await ifNot('"other"'), '200 4 62')
+})
+
+test('what is free stays free while more is reserved than is left', async (t) => {
+  const accountId = (await service.accounts.create({ email: 'reserved@example.com', plan: 'business' })).id
+  await service.accounts.setCredits(accountId, 10)
+  const key = await service.key({ accountId })
+  const posted = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  services.wait = () => {
+    posted.resolve()
+    return asked.promise
+  }
+  t.after(() => {
+    services.wait = async () => {}
+  })
+  const post = ask(`${service.url}/v1/things`, {
+    method: 'POST',
+    key,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url: 'https://example.com', size: 1 }),
+  })
+  await posted.promise
+  await service.accounts.setCredits(accountId, 5)
+  const free = () => get('/v1/free', key)
+  await until('the new credits', async () => (await free()).headers.get('x-credits-remaining') === '5')
+  assert.equal((await free()).status, 200)
+  asked.resolve()
+  await post
+})
+
+test('a page that costs exactly what a POST leaves is not refused in the moment in which that is charged', async (t) => {
+  const key = await service.key({ credits: 10 + 62 })
+  const runs: (() => void)[] = []
+  let isHeld = true
+  services.wait = () => (isHeld ? new Promise<void>((resolve) => void runs.push(resolve)) : Promise.resolve())
+  t.after(() => {
+    services.wait = async () => {}
+  })
+  // It starts while all credits are left, and its balance is read again after the POST has taken its share.
+  const listed = get('/v1/slow-list?limit=10', key)
+  await until('the page is read', () => runs.length === 1)
+  const posted = ask(`${service.url}/v1/things`, {
+    method: 'POST',
+    key,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url: 'https://example.com', size: 1 }),
+  })
+  await until('the POST runs', () => runs.length === 2)
+  isHeld = false
+  for (const go of runs.reverse()) go()
+  assert.equal((await posted).headers.get('x-credits-charged'), '10')
+  const list = await listed
+  assert.equal(list.status, 200, list.text)
+  assert.equal(list.headers.get('x-credits-charged'), '62')
 })
 
 test("a key's own cap ends before the account's balance", async () => {

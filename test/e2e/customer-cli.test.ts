@@ -40,7 +40,7 @@ interface Ran {
   said: string
 }
 
-/** As main does, in this process: a start of Node costs more than all that is tested here. */
+/** Does what main does, in this process, because starting Node takes longer than everything that is tested here. */
 async function tapeline(
   argv: readonly string[],
   more: { readsUpTo?: number; isTerminal?: boolean; ran?: Ran } = {},
@@ -170,6 +170,8 @@ test('what is wrong is named, with what was meant', async () => {
     [['get', 'limits', '--key', `svc_test_${'a'.repeat(38)}`], 1, /\(unauthorized, request/],
     [['get', 'limits', '--url', 'http://127.0.0.1:1'], 4, /without an answer.*Check --url/],
     [['stream', '--kinds', 'block_aded'], 2, /no kind "block_aded"\. Did you mean block_added/],
+    [['stream', '--kinds', 'block_added', '--addresses', ' , '], 2, /^--addresses names nothing/],
+    [['get', 'candles', ...CANDLES, '--max-credits='], 2, /^--max-credits is empty/],
     [['stream', '--kinds', 'utxos_changed'], 2, /at least one address.*\(invalid_param\)/],
     [['webhook', 'verify', '--secret', 'x', '--body', '/nowhere'], 1, /\/nowhere could not be read/],
   ]
@@ -213,7 +215,7 @@ test('a stream prints events as lines and goes on where it stopped', async () =>
     assert.equal(JSON.parse(last.out).seq, 4)
     assert.match(last.said, /Go on with --resume-after 4/)
 
-    // A number that the log never gave: what came before the next event is not known.
+    // A number that the log never assigned: what came before the next event is unknown.
     const ran: Ran = { code: 0, out: '', said: '' }
     const ended = tapeline(['stream', '--kinds', 'block_added', '--resume-after', '999', '--count', '1'], {
       ran,

@@ -8,9 +8,10 @@ import { until } from '../until.ts'
 
 const CARRY_FORWARD_MS = 3_000
 const STUCK_MS = 12_000
-/** Far more than the connection holds. */
+const REQUEST_TIMEOUT_MS = 2_000
+/** Far more than the buffers of the connection hold. */
 const LONG_BYTES = 24 * 1024 * 1024
-/** More of them than may be unread at a time. */
+/** More answers than may be unread at a time. */
 const MANY = 6
 const LONG_TEXT = 'x'.repeat(LONG_BYTES)
 
@@ -29,17 +30,19 @@ before(async () => {
     },
   }
   service = await startSmallService({
-    endpoints: [endpoint as typeof paid],
+    endpoints: [endpoint as typeof paid, { ...(endpoint as typeof paid), method: 'POST' }],
     services: { runs: 0, wait: async () => {} } as never,
     keepAliveMs: CARRY_FORWARD_MS,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
   })
   key = await service.key()
 })
 after(() => service.stop())
 
-/** A header that the quick path leaves to the platform's parser. */
+/** A header that makes the fast path hand the request over to Node's parser. */
 const PATHS = { 'the quick path': '', "the platform's parser": 'Trailer: x\r\n' }
-const request = (more: string) => `GET /v1/paid HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${more}\r\n`
+const request = (more: string, method = 'GET') =>
+  `${method} /v1/paid HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${more}\r\n`
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -87,17 +90,19 @@ test('a reader that stops reading is cut after the time of an idle connection an
   await Promise.all(readers)
 })
 
-for (const [path, more] of Object.entries(PATHS)) {
-  test(`${path}: an account with many answers that it does not read gets no more until it has`, async () => {
+for (const [path, more, method] of Object.entries(PATHS).flatMap(([path, more]) =>
+  ['GET', 'POST'].map((method) => [path, more, method] as const),
+)) {
+  test(`${path}: an account with many answers to a ${method} that it does not read gets no more until it has`, async () => {
     waitMs = 0
     isLong = true
     const own = await service.key()
-    const ask = () => fetch(`${service.url}/v1/paid`, { headers: { 'X-API-Key': own } })
+    const ask = () => fetch(`${service.url}/v1/paid`, { method, headers: { 'X-API-Key': own } })
     runs = 0
     const unread = Array.from({ length: MANY }, () => {
       const { socket } = open()
       socket.pause()
-      socket.write(request(more).replace(key, own))
+      socket.write(request(more, method).replace(key, own))
       return socket
     })
     await until('so many are made', () => runs >= MANY)
@@ -110,6 +115,23 @@ for (const [path, more] of Object.entries(PATHS)) {
     await until('it goes on', async () => (await ask()).status === 200)
   })
 }
+
+test('a body that does not arrive is a 408 in time, and ends the connection also where the client keeps its side open', async () => {
+  isLong = false
+  const { socket, ended } = open()
+  const startedMs = performance.now()
+  socket.write(request('Content-Length: 10000\r\n', 'POST'))
+  socket.write('x'.repeat(9_000))
+  assert.match(await ended, /^HTTP\/1\.1 408 /)
+  const tookMs = performance.now() - startedMs
+  assert.ok(tookMs > REQUEST_TIMEOUT_MS - 100 && tookMs < REQUEST_TIMEOUT_MS + 8_000, `${tookMs} ms`)
+  assert.equal(socket.destroyed, false)
+  // The other side has closed when our writes fail.
+  await until('the connection is gone', () => {
+    if (!socket.destroyed) socket.write('x')
+    return socket.destroyed
+  })
+})
 
 async function readAfter(ms: number, more: string): Promise<number> {
   const { socket, bytes } = open()

@@ -40,6 +40,10 @@ test('rows and meta use the requested alias; by default cexa', async () => {
     const { rows, meta } = await page(`/v1/candles?symbol=BTC&source=${source}&limit=3`)
     assert.deepEqual([...new Set(rows.map((row) => row.source))], [source])
     assert.equal(meta.source, source)
+    // Time after FINAL was not observed.
+    const { meta: open } = await page(`/v1/candles?symbol=BTC&source=${source}&start=${iso(FINAL - HOUR)}`)
+    const { gaps } = open.coverage as { gaps: Row[] }
+    assert.deepEqual([...new Set(gaps.map((gap) => gap.source))], [source])
   }
   const merged = await page('/v1/candles?symbol=BTC&limit=20')
   assert.ok(merged.rows.some((row) => row.source === 'cexa'))
@@ -191,7 +195,7 @@ test('other names of a parameter mean the same; two names with two values are 42
     const two = await service.get(`${path}?start=${start}&start_time=${end}`)
     assert.equal(assertError(two, 422, 'invalid_param').param, 'start_time')
     assertError(await service.get(`${path}?offset=1`), 422, 'invalid_param')
-    // A page asked for by another name goes on like any other.
+    // A page that was requested by another name can be continued like any other.
     const first = await page(`${path}?start_time=${start}&limit=1`)
     if (first.meta.next_cursor === null) continue
     const next = await page(`${path}?start_time=${start}&limit=1&after=${first.meta.next_cursor}`)
@@ -366,7 +370,7 @@ test('trades and open interest take an identifier in place of the symbol', async
   assert.ok(sold.rows.length > 0 && sold.rows.every((row) => row.side === 'sell'))
   const open = await page(`/v1/open-interest?symbol=${TICKER}`)
   assert.ok(open.rows.length > 0 && open.rows.every((row) => row.market_id === TICKER))
-  // The open interest of a symbol is the sum over its markets: no row of a single one.
+  // The open interest of a symbol is the sum over its markets, so there is no row for a single market.
   assert.ok((await page('/v1/open-interest?symbol=BTC')).rows.every((row) => !('market_id' in row)))
   // Only predmkt_b has open interest per market.
   assertError(await service.get(`/v1/open-interest?symbol=${SLUG}`), 404, 'market_not_found')
@@ -528,7 +532,7 @@ test('snapshots/at: the market whose window holds the time, shortest first; a na
 
 test('order: newest first without a start, oldest first with one, as asked with order', async () => {
   for (const route of ROUTES) {
-    // Markets have an order of their own, by their end.
+    // Markets are ordered by their end.
     if (!('order' in route.params) || !('start' in route.params)) continue
     const start = '2026-06-10T00:00:00Z'
     const times = async (changes: Record<string, string>) =>
@@ -582,7 +586,7 @@ test('a static segment wins over {symbol}', async () => {
     fieldsOf((await page('/v1/perpdex/open-interest?symbol=BTC')).rows[0]),
     listed(FIELDS.openInterest),
   )
-  // The symbol stands in the path: it is not a query parameter as well.
+  // The symbol is in the path and not a query parameter as well.
   assertError(await service.get('/v1/perpdex/BTC?symbol=BTC'), 422, 'invalid_param')
 })
 

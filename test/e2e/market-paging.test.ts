@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { FeedRows } from '../../src/core/rows/row-kinds.ts'
 import { type Random, seeded } from '../../src/store/conformance/engine.ts'
+import { observed } from '../../src/store/coverage.ts'
 import { SOURCE_ORDER } from '../contract/market-table.ts'
 import { type Answer, assertError } from '../fakes/client.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
@@ -20,7 +21,7 @@ after(() => service.stop())
 
 type Row = Record<string, unknown>
 
-/** Rows of this round lie in an hour of their own, and carry an id that no other row has. */
+/** Rows of this round are in a separate hour, and each has a unique id. */
 interface Drawn {
   id: string
   key: [number, number, string, number]
@@ -277,7 +278,7 @@ test('a sampled walk down from now loses no market of the step in which it began
       rows.push(...(answer.json.data as Row[]))
       const cursor = answer.headers.get('x-next-cursor')
       if (cursor === null) break
-      // Of a time that was past when the walk began, and yet written later.
+      // Rows of a time before the walk began that are written later.
       await write(time + 500, markets)
       url = `/v1/snapshots?symbol=XRP&source=predmkt_a&interval=24h&limit=2&after=${cursor}`
     }
@@ -344,7 +345,7 @@ test('forged, truncated, lengthened and foreign cursors are 422', async () => {
     BASE.replace('/v1/trades', '/v1/candles'),
   ]
   for (const url of foreign) await refused(`${url}&after=${cursor}`, url)
-  // The size of the page is no part of the walk, and a range may be spelled in another way.
+  // The page size may change during a walk, and the range may be spelled differently.
   assert.equal((await service.get(`${BASE.replace('limit=20', 'limit=3')}&after=${cursor}`)).status, 200)
   const epoch = BASE.replace('2026-06-10T11:55:00Z', String(Date.UTC(2026, 5, 10, 11, 55)))
   assert.equal((await service.get(`${epoch}&after=${cursor}`)).status, 200)
@@ -360,4 +361,104 @@ test('forged, truncated, lengthened and foreign cursors are 422', async () => {
 test('cursors are the same for the same place', async () => {
   const [one, two] = [await service.get(BASE), await service.get(BASE)]
   assert.equal(one.headers.get('x-next-cursor'), two.headers.get('x-next-cursor'))
+})
+
+interface LateRow {
+  readonly time: number
+  readonly marketId: string
+  readonly writtenMs: number
+}
+
+/** A recorder that writes each row some seconds late; it covers the time before the oldest row that it still has. */
+function lateRecorder(random: Random, baseMs: number, covers: boolean) {
+  const feed = feedOf('snapshots', 'predmkt_b', '1h', 'SOL')
+  const written: LateRow[] = []
+  let waiting: LateRow[] = []
+  let coveredMs = baseMs - 60_000
+  const markets = Array.from({ length: 2 + random.below(9) }, (_, i) => `KXSOL-${i}`)
+  for (let time = Math.ceil(coveredMs / 500) * 500; time < baseMs + 60_000; time += 500)
+    for (const marketId of markets)
+      if (random.below(4) === 0) waiting.push({ time, marketId, writtenMs: time + random.below(14_000) })
+  const yes = { bids: [[0.4, 1]] as const, asks: [[0.5, 1]] as const }
+  const advance = async (nowMs: number) => {
+    service.clock.set(nowMs)
+    const due = waiting.filter((row) => row.writtenMs <= nowMs)
+    waiting = waiting.filter((row) => row.writtenMs > nowMs)
+    written.push(...due)
+    const toMs = Math.min(nowMs, ...waiting.map((row) => row.time))
+    await service.store.write({
+      rows: [{ feed, rows: due.map(({ time, marketId }) => ({ time, marketId, yes })) }],
+      coverage: covers ? [observed(feed, coveredMs, toMs)] : [],
+    })
+    coveredMs = toMs
+  }
+  return { advance, written }
+}
+
+/** The time up to which a page claims to be complete. */
+function completeTo({
+  coverage,
+}: {
+  coverage: { to: string; gaps: { from: string; to: string }[] }
+}): number {
+  const open = coverage.gaps.filter((gap) => gap.to === coverage.to).map((gap) => Date.parse(gap.from))
+  return Math.min(Date.parse(coverage.to), ...open)
+}
+
+const LATE_ROUNDS = process.env.TAPELINE_SOAK ? 400 : 12
+
+test(`a sampled walk loses no market and lists none twice, however late rows are written (seed ${SEED})`, async () => {
+  for (let round = 0; round < LATE_ROUNDS; round++) {
+    const random = seeded(SEED + round * 31)
+    const baseMs = NOW + (round + 1) * HOUR + random.below(300_000)
+    const recorder = lateRecorder(random, baseMs, random.below(4) > 0)
+    await recorder.advance(baseMs)
+    const known = [...recorder.written]
+    const [interval, stepMs] = random.pick([
+      ['1s', 1_000],
+      ['5m', 300_000],
+    ] as const)
+    const order = random.pick(['asc', 'desc'])
+    const startMs = baseMs - 50_000
+    const endMs = random.pick([undefined, baseMs - 5_000, baseMs, baseMs + HOUR])
+    const query = `/v1/snapshots?symbol=SOL&source=predmkt_b&market_type=1h&interval=${interval}`
+    const range = `&order=${order}&start=${iso(startMs)}${endMs === undefined ? '' : `&end=${iso(endMs)}`}`
+    const idOf = (time: number, marketId: unknown) => `${Math.ceil(time / stepMs) * stepMs} ${marketId}`
+    const inRange = known.filter(({ time }) => time >= startMs && time <= (endMs ?? time))
+    const whole = await service.get(`${query}${range}&limit=1000`)
+    assert.deepEqual(
+      (whole.json.data as Row[]).map((row) => `${row.timestamp} ${row.market_id}`).sort(),
+      [...new Map(inRange.map((row) => [idOf(row.time, row.marketId), row])).values()]
+        .map(({ time, marketId }) => `${iso(time)} ${marketId}`)
+        .sort(),
+      'what fits on a page is as new as what is written',
+    )
+    const ids: string[] = []
+    const completeMs: number[] = []
+    let nowMs = baseMs
+    let url = `${query}${range}&limit=${1 + random.below(30)}`
+    const walked = () => `round ${round} ${url}`
+    for (;;) {
+      const answer: Answer = await service.get(url)
+      assert.equal(answer.status, 200, answer.text)
+      ids.push(
+        ...(answer.json.data as Row[]).map((row) => idOf(Date.parse(String(row.timestamp)), row.market_id)),
+      )
+      completeMs.push(completeTo(answer.json.meta as never))
+      const cursor = answer.headers.get('x-next-cursor')
+      if (cursor === null) break
+      nowMs += random.below(8_000)
+      await recorder.advance(nowMs)
+      url = `${query}&limit=${1 + random.below(30)}&after=${cursor}`
+    }
+    assert.equal(new Set(ids).size, ids.length, `nothing twice: ${walked()}`)
+    const toMs = Math.max((order === 'asc' ? completeMs.at(-1) : completeMs[0]) ?? 0, baseMs - 15_000)
+    const wanted = inRange.filter(({ time }) => time < toMs).map(({ time, marketId }) => idOf(time, marketId))
+    assert.ok(wanted.length > 0)
+    assert.deepEqual(
+      wanted.filter((id) => !ids.includes(id)),
+      [],
+      `nothing lost: ${walked()}`,
+    )
+  }
 })

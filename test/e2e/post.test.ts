@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { noCredits } from '../../src/contract/costs.ts'
 import { StoreUnavailableError, WritesRefusedError } from '../../src/core/store-unavailable.ts'
-import { ask, assertError } from '../fakes/client.ts'
+import { type Answer, ask, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
+import { WIDE_PLAN } from '../fakes/service.ts'
 import { setClock } from '../fakes/set-clock.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+import { until } from '../until.ts'
 
 const services = testServices()
 const clock = setClock(Date.UTC(2026, 2, 14, 4))
@@ -284,7 +287,7 @@ test('what one account can fill the store with is bounded by its plan, and then 
   try {
     const mine = await small.key()
     const accountId = (await small.accounts.list())[0]?.id ?? ''
-    // As many as 10,000 requests with a key of their own would leave behind.
+    // As many as 10,000 requests with different keys would leave behind.
     for (let from = 0; from < 10_000; from += 100) {
       await Promise.all(
         Array.from({ length: 100 }, (_, i) =>
@@ -396,4 +399,66 @@ test('of POSTs at the same time no more are carried out than the credits pay for
   } finally {
     services.wait = async () => {}
   }
+})
+
+test('of what an account may run only one at a time, a second call is 429 with its reason and takes no slot', async (t) => {
+  const things = TEST_ENDPOINTS.find(({ path }) => path === '/v1/things') ?? assert.fail()
+  const ends: (() => void)[] = []
+  const run = () =>
+    new Promise<never>((resolve) =>
+      ends.push(() => resolve({ kind: 'object', value: { runs: 1 }, status: 201 } as never)),
+    )
+  const single = { ...things, cost: noCredits, isLongRead: () => true, oneAtATime: 'thing_running', run }
+  const long = { ...single, path: '/v1/long', oneAtATime: undefined }
+  const own = await startSmallService({
+    endpoints: [single, long] as unknown as typeof TEST_ENDPOINTS,
+    services,
+    plans: [{ ...WIDE_PLAN, heavyCallsInFlight: 2 }],
+  })
+  t.after(() => own.stop())
+  const [one, other] = [await own.key(), await own.key()]
+  const call = (path: string, by: string) =>
+    ask(`${own.url}${path}`, {
+      ...{ method: 'POST', key: by, body: GOOD, headers: { 'Content-Type': 'application/json' } },
+    })
+  const first = call('/v1/things', one)
+  await until('it runs', () => ends.length === 1)
+  for (let i = 0; i < 3; i++) {
+    const refused = await call('/v1/things', one)
+    assert.equal(assertError(refused, 429, 'rate_limited').reason, 'thing_running')
+    assert.equal(refused.headers.get('retry-after'), '1')
+  }
+  const beside = [call('/v1/long', one), call('/v1/things', other)]
+  await until('they run', () => ends.length === 3)
+  for (const end of ends) end()
+  for (const answer of await Promise.all([first, ...beside])) assert.equal(answer.status, 201, answer.text)
+  const next = call('/v1/things', one)
+  await until('it runs again', () => ends.length === 4)
+  ends[3]?.()
+  assert.equal((await next).status, 201)
+})
+
+test('a refusal for unread answers counts as one request, also where the body says how many it is', async (t) => {
+  const things = TEST_ENDPOINTS.find(({ path }) => path === '/v1/things') ?? assert.fail()
+  const batch = { ...things, demand: () => ({ requests: 2, units: {}, heavyCalls: 0 }) }
+  const own = await startSmallService({
+    endpoints: [batch] as unknown as typeof TEST_ENDPOINTS,
+    services,
+    clock,
+  })
+  t.after(() => own.stop())
+  const ownKey = await own.key()
+  const [account] = await own.accounts.list()
+  const read = own.unread.hold(account?.id ?? '', 129 * 1024 * 1024)
+  const call = () =>
+    ask(`${own.url}/v1/things`, {
+      ...{ method: 'POST', key: ownKey, body: GOOD, headers: { 'Content-Type': 'application/json' } },
+    })
+  const left = (answer: Answer) => Number(answer.headers.get('x-ratelimit-remaining'))
+  const [first, second] = [await call(), await call()]
+  assert.equal(assertError(second, 429, 'rate_limited').reason, 'unread_answers')
+  assert.equal(left(first) - left(second), 1)
+  read()
+  const served = await call()
+  assert.deepEqual([served.status, left(second) - left(served)], [201, 2])
 })

@@ -1,4 +1,4 @@
-/** The rules of the stream over real sockets, with short times: signs of life, slow readers, caps of every plan. */
+/** The rules of the stream over real sockets, with short times: heartbeats, slow readers, limits of every plan. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { acceptStreams } from '../../src/api/http/websocket.ts'
 import { BUILT_IN_PLANS, type Plan } from '../../src/core/plan.ts'
+import { StoreUnavailableError } from '../../src/core/store-unavailable.ts'
 import { createEventTail } from '../../src/events/publish.ts'
 import type { AdmittedStream } from '../../src/gate/stream-gate.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -22,7 +23,7 @@ import { until } from '../until.ts'
 
 const QUICK_PING_MS = 400
 
-/** The stream on a real port. The key is the name of a plan: each is an account of its own. */
+/** The stream on a real port. The key is the name of a plan, and each is a separate account. */
 async function startStream(
   t: TestContext,
   options: { pingMs?: number; clock?: Clock; checkWithinMs?: number; beforeEntry?: Promise<unknown> } = {},
@@ -67,7 +68,7 @@ function planOf(name: string): Plan {
   return plan
 }
 
-/** The check of a key that does not end before the test does. */
+/** A key check that does not finish before the test does. */
 const neverBefore = (t: TestContext) => new Promise<void>((resolve) => t.after(() => resolve()))
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -199,6 +200,14 @@ test('a key that cannot be checked in time ends the connection with 1013', async
   assert.equal(await closed, 1013)
 })
 
+test('a key that cannot be checked because the store is away ends the connection with 1013', async (t) => {
+  const away = Promise.reject(new StoreUnavailableError('away'))
+  away.catch(() => {})
+  const { url } = await startStream(t, { beforeEntry: away })
+  const { closed } = await connectEarly(url)
+  assert.equal(await closed, 1013)
+})
+
 test('WebSocket pings count as messages: 20 in a second are answered, one more ends the connection', async (t) => {
   const { url } = await startStream(t)
   const { socket, got, closed } = await connectEarly(url)
@@ -236,7 +245,7 @@ for (const { plan, connections, addresses } of CAPS) {
     assert.match(String((await client.next('error')).message), new RegExp(`the plan allows ${addresses}\\.`))
     client.send({ op: 'subscribe', id: 'a', kinds: ['utxos_changed'], addresses: many.slice(1) })
     assert.equal((await client.next('subscribed')).address_count, addresses)
-    // What one subscription has, another one of the same connection cannot have too.
+    // The addresses of one subscription count against the limit of the other ones of the same connection.
     client.send({ op: 'subscribe', id: 'b', kinds: ['utxos_changed'], addresses: many.slice(0, 1) })
     assert.match(
       String((await client.next('error')).message),

@@ -25,11 +25,11 @@ export interface TestServices {
   rows: number
   /** How often the POST has run. */
   runs: number
-  /** The POST waits for it. */
+  /** The POST waits for this promise. */
   wait: () => Promise<void>
-  /** Of the POST's answer; 201 where it is left out. */
+  /** The status of the POST's answer; 201 by default. */
   status?: number
-  /** How the page of the list is. */
+  /** Properties of the list's page. */
   sealed: boolean
   /** Of the last call of a list. */
   rowLimit?: number
@@ -93,6 +93,29 @@ const list = endpoint({
   },
 })
 
+/** Its rows are read when the POST may continue. */
+const slowList = endpoint({
+  path: 'GET /v1/slow-list',
+  doc: doc('A list that waits'),
+  params: { ...page({ default: 500, max: 10_000 }) },
+  cost: base(50).perRow(3),
+  returns: { kind: 'list', name: 'SlowRow', row: Row },
+  run: async ({ rowLimit, services }): Promise<ListAnswer> => {
+    await services.wait()
+    return {
+      kind: 'list',
+      rows: rowsOf(rowLimit),
+      count: rowLimit,
+      hasMore: true,
+      nextCursor: `c${rowLimit}`,
+      meta: {},
+      sealed: false,
+      clamped: false,
+      coverageComplete: true,
+    }
+  },
+})
+
 const clamping = endpoint({
   path: 'GET /v1/clamping',
   doc: doc('A list that clamps'),
@@ -140,7 +163,7 @@ const create = endpoint({
   },
 })
 
-/** Answers with as many characters as it is asked for. */
+/** Answers with the requested number of characters. */
 const long = endpoint({
   path: 'POST /v1/long',
   doc: doc('Answers at length'),
@@ -228,6 +251,7 @@ const upstream = endpoint({
 
 export const TEST_ENDPOINTS = [
   list,
+  slowList,
   clamping,
   create,
   long,

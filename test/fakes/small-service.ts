@@ -13,6 +13,7 @@ import { publishedRoutes } from '../../src/api/publish/router.ts'
 import type { AnyEndpoint } from '../../src/contract/endpoint.ts'
 import { createAuthThrottle } from '../../src/gate/auth-throttle.ts'
 import { createGate } from '../../src/gate/gate.ts'
+import type { UnreadAnswers } from '../../src/gate/unread-answers.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import { createMetrics } from '../../src/kit/metrics.ts'
@@ -30,6 +31,7 @@ export interface SmallService {
   readonly store: AccountsStore
   readonly accounts: Accounts
   readonly ledger: Ledger
+  readonly unread: UnreadAnswers
   key(request?: KeyRequest): Promise<string>
   stop(): Promise<void>
 }
@@ -44,8 +46,9 @@ export async function startSmallService<Services>(options: {
   corsOrigins?: readonly string[]
   bodyLimitBytes?: number
   keepAliveMs?: number
+  requestTimeoutMs?: number
   certificate?: Certificate
-  /** Around the store, for one that fails. */
+  /** Wraps the store, for example to make it fail. */
   wrapStore?: (store: OpenedStore) => OpenedStore
 }): Promise<SmallService> {
   const { endpoints, services } = options
@@ -94,6 +97,7 @@ export async function startSmallService<Services>(options: {
     pages: [],
     ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
     ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),
+    ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
     metrics: createMetrics({ defaults: false }),
     log,
   })
@@ -102,6 +106,7 @@ export async function startSmallService<Services>(options: {
     store,
     accounts,
     ledger,
+    unread: gate.unread,
     key: (request = {}) => makeKey(accounts, request),
     stop: async () => {
       await http.close(1_000)

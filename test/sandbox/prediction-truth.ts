@@ -4,13 +4,17 @@ import {
   dollars,
   openInterestOf,
   slotAt,
+  strikeText,
+  titleOf,
   tradeIdOf,
   volumeUntil,
 } from '../../sandbox/predictions/kalshi/payloads.ts'
 import { transactionOf } from '../../sandbox/predictions/polymarket/data.ts'
+import { createdMsOf } from '../../sandbox/predictions/polymarket/gamma-market.ts'
 import { seenFrom } from '../../sandbox/predictions/polymarket/leg-book.ts'
+import { liquidityOf, slotOf, volumeOf } from '../../sandbox/predictions/polymarket/view.ts'
 import { LEVELS, type Life } from '../../sandbox/predictions/world/life.ts'
-import { TENORS } from '../../sandbox/predictions/world/up-down.ts'
+import { TENORS, type UpDown } from '../../sandbox/predictions/world/up-down.ts'
 import type { PredictionWorld } from '../../sandbox/predictions/world/venue-world.ts'
 import { type AssetSymbol, SYMBOLS } from '../../src/core/symbol.ts'
 
@@ -23,7 +27,8 @@ export interface TrueMarket {
   startMs: number
   endMs: number
   resolvedMs: number
-  winner: 'Up' | 'Down' | 'yes' | 'no'
+  /** Null where both outcomes are paid alike. */
+  winner: 'Up' | 'Down' | 'yes' | 'no' | null
   conditionId?: string
   tokens?: readonly [string, string]
   /** The two prices that decided it (Up/Down), or strike and settlement value. */
@@ -63,7 +68,44 @@ interface TrueRound {
   updatedAtS: number
 }
 
+/** What the second venue writes about a contract, and its figures. */
+interface TrueStrike {
+  readonly ticker: string
+  readonly eventId: string
+  readonly question: string
+  readonly createdMs: number
+  /** In contracts. */
+  volumeAt(atMs: number): number
+  wasTradedAt(price: number, untilMs: number): boolean
+}
+
+/** What the catalogue of the first venue writes about a window, and its figures. */
+export interface TrueUpDown {
+  readonly slug: string
+  readonly symbol: AssetSymbol
+  readonly conditionId: string
+  readonly eventId: string
+  readonly question: string
+  readonly kind: string
+  readonly startMs: number
+  readonly endMs: number
+  readonly createdMs: number
+  /** Faults aside. */
+  readonly resolvedMs: number
+  /** Null where both outcomes are paid alike. */
+  readonly winner: 'Up' | 'Down' | null
+  readonly tokens: readonly [string, string]
+  /** Dollars after each trade, from none on. */
+  volumes(): number[]
+  volumeAt(atMs: number): number
+  /** Dollars in the book after each of its changes until an instant. */
+  liquidities(untilMs: number): Set<number>
+  /** The price that the window settles on, in that second. */
+  referencePrice(atMs: number): number
+}
+
 export interface PredictionTruth {
+  upDown(name: string): TrueUpDown | undefined
   /** Markets whose window ends in from ≤ end < to. */
   markets(
     venue: 'polymarket' | 'kalshi',
@@ -76,6 +118,7 @@ export interface PredictionTruth {
   book(name: string, atMs: number): TrueMarketBook | undefined
   /** The same as numbers. The arrays are those of the next call too. */
   sizes(name: string, atMs: number): TrueSizes | undefined
+  strike(ticker: string): TrueStrike | undefined
   /** Of a strike market, in contracts. */
   openInterest(name: string, atMs: number): number | undefined
   rounds(symbol: AssetSymbol, fromMs: number, toMs: number): TrueRound[]
@@ -83,8 +126,17 @@ export interface PredictionTruth {
 }
 
 export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
-  const findUpDown = (name: string) =>
-    world.upDowns.bySlug(name) ?? world.upDowns.byCondition(name) ?? world.upDowns.byToken(name)?.market
+  /** The judge asks for the same few names many times for every row. */
+  const upDowns = new Map<string, UpDown>()
+  const described = new Map<string, TrueUpDown>()
+  const findUpDown = (name: string): UpDown | undefined => {
+    const known = upDowns.get(name)
+    if (known !== undefined) return known
+    const { bySlug, byCondition, byToken } = world.upDowns
+    const found = bySlug(name) ?? byCondition(name) ?? byToken(name)?.market
+    if (found !== undefined) upDowns.set(name, found)
+    return found
+  }
   const lifeNamed = (name: string): Life | undefined => {
     const upDown = findUpDown(name)
     const strike = upDown === undefined ? world.strikes.market(name) : undefined
@@ -94,6 +146,7 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
         ? world.lifeOfStrike(strike)
         : undefined
   }
+  const strikes = new Map<string, TrueStrike>()
   const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
   const sizesAt = (name: string, atMs: number): TrueSizes | undefined => {
     const life = lifeNamed(name)
@@ -103,6 +156,14 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
     return { slotMs: life.timeOf(slot), bids, asks }
   }
   return {
+    upDown(name) {
+      const known = described.get(name)
+      if (known !== undefined) return known
+      const market = findUpDown(name)
+      const found = market === undefined ? undefined : describeUpDown(world, market)
+      if (found !== undefined) described.set(name, found)
+      return found
+    },
     markets(venue, fromMs, toMs, symbols = SYMBOLS) {
       if (venue === 'polymarket')
         return symbols
@@ -120,7 +181,7 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
               startMs: market.startMs,
               endMs: market.endMs,
               resolvedMs: market.resolvedMs,
-              winner: end >= start ? 'Up' : 'Down',
+              winner: market.isSplit ? null : end >= start ? 'Up' : 'Down',
               conditionId: market.conditionId,
               tokens: market.tokens,
               reference: start,
@@ -189,6 +250,28 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
       return book
     },
     sizes: sizesAt,
+    strike(ticker) {
+      const known = strikes.get(ticker)
+      const market = known === undefined ? world.strikes.market(ticker) : undefined
+      if (market === undefined) return known
+      const life = world.lifeOfStrike(market)
+      const strike: TrueStrike = {
+        ticker,
+        eventId: market.event.ticker,
+        question: `${titleOf(market.event)} – ${strikeText(market)}`,
+        createdMs: market.event.createdMs,
+        volumeAt: (atMs) => volumeUntil(life, slotAt(life, atMs)) / 100,
+        wasTradedAt(price, untilMs) {
+          const slot = slotAt(life, untilMs)
+          // From the last one on: it is nearly always this.
+          for (let index = slot === undefined ? 0 : life.tradesUntil(slot); index-- > 0; )
+            if (life.trade(index)?.price === Math.round(price * 1_000)) return true
+          return false
+        },
+      }
+      strikes.set(ticker, strike)
+      return strike
+    },
     openInterest(name, atMs) {
       const life = world.strikes.market(name) === undefined ? undefined : lifeNamed(name)
       return life === undefined ? undefined : openInterestOf(volumeUntil(life, slotAt(life, atMs))) / 100
@@ -201,5 +284,37 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
         updatedAtS: round.updatedAtS,
       })),
     spotPrice: (symbol, atMs) => world.price.price(symbol, atMs),
+  }
+}
+
+function describeUpDown(world: PredictionWorld, market: UpDown): TrueUpDown {
+  const life = world.lifeOf(market)
+  const { slug, symbol, conditionId, eventId, question, tenor, startMs, endMs, tokens, resolvedMs } = market
+  let volumes: number[] | undefined
+  const isOfCandles = tenor === '1h' || tenor === '24h'
+  return {
+    ...{ slug, symbol, conditionId, eventId, question, kind: tenor, startMs, endMs, tokens, resolvedMs },
+    createdMs: createdMsOf(market),
+    winner: market.isSplit ? null : world.isUp(market) ? 'Up' : 'Down',
+    volumes() {
+      volumes ??= Array.from({ length: life.tradesUntil(life.lastSlot) + 1 }, (_, count) =>
+        volumeOf(life, count),
+      )
+      return volumes
+    },
+    volumeAt: (atMs) => volumeOf(life, life.tradesUntil(slotOf(life, atMs))),
+    liquidities(untilMs) {
+      const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
+      const found = new Set<number>()
+      for (let slot = life.slotAt(market.bookFromMs - 3_600_000); slot <= slotOf(life, untilMs); slot++) {
+        life.fill(slot, bids, asks)
+        found.add(liquidityOf(bids, asks))
+      }
+      return found
+    },
+    referencePrice: (atMs) =>
+      isOfCandles
+        ? Math.round(world.price.priceE8(symbol, atMs) / 1e6) / 100
+        : world.price.mean60E8(symbol, atMs) / 1e8,
   }
 }

@@ -1,4 +1,4 @@
-/** Backups of the embedded engine: what is restored is what was there, and nothing is given twice. */
+/** Backups of the embedded engine: what is restored is what was there, and no number is given twice. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -20,6 +20,7 @@ import { after, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { systemClock } from '../../src/kit/clock.ts'
+import { noteLastBackup } from '../../src/store/backup/last-backup.ts'
 import { makeBackup } from '../../src/store/backup/make-backup.ts'
 import {
   backupStore,
@@ -109,7 +110,7 @@ test('what is restored has the same rows in every table, the same keys and the s
   const [ours, theirs] = await Promise.all(
     [data, place('restored')].map((folder) => servedOf(openStores(parseStoreAddress(folder), clock), clock)),
   )
-  // The bounds of the log are what differs.
+  // Only the bounds of the log differ.
   assert.deepEqual({ ...theirs, log: '', position: '' }, { ...ours, log: '', position: '' })
   const [[id, bounds], [sameId, moved]] = [ours?.log, theirs?.log] as [string, { newestSeq: number }][] as [
     [string, { newestSeq: number }],
@@ -270,6 +271,47 @@ test('the hashes of the instant are those of the backup, whatever is written bef
   assert.deepEqual(withoutContinued(folderHashes(place('restored'))), withoutContinued(atInstant))
 })
 
+test('a backup ends before the logs that it holds fill the disk of the service', async (t) => {
+  const { data, to, clock } = await startRig(t)
+  const attempt = (freeBytes: number) => {
+    let isStoring = false
+    clock.advance(1)
+    return makeBackup({
+      ...{ to, release: '1', lock: () => quiet },
+      takeSnapshot: () =>
+        snapshotFolder(data, clock, { minFreeBytes: 10_000_000, freeBytes: () => freeBytes }),
+      onProgress({ step }) {
+        // The largest file is released by now, the others are not.
+        if (step !== 'store' || isStoring) return
+        isStoring = true
+        for (const name of ['accounts', 'test', 'test-chain'])
+          execute(
+            join(data, `${name}.db`),
+            'CREATE TABLE IF NOT EXISTS late (x); INSERT INTO late VALUES (randomblob(200000))',
+          )
+      },
+    })
+  }
+  await assert.rejects(attempt(100_000), /has 0 MB left, and its logs grew by \d+ MB meanwhile/)
+  assert.ok((await attempt(5_000_000)).bytes > 0, 'logs that are short beside the free space')
+  assert.ok((await attempt(10_000_000)).bytes > 0)
+})
+
+test('a folder is empty for a restore even if a backup of it has failed', async (t) => {
+  const { place, backup, restore } = await startRig(t)
+  await backup()
+  mkdirSync(place('restored'))
+  noteLastBackup(place('restored'), { failure: { atMs: START_MS, reason: 'has no databases' } })
+  writeFileSync(join(place('restored'), 'last-backup.json.new'), '{')
+  await restore('restored')
+  const names = readdirSync(place('restored'))
+  assert.ok(names.includes('accounts.db'))
+  assert.deepEqual(
+    names.filter((name) => name.startsWith('last-backup')),
+    [],
+  )
+})
+
 test('a folder that is not empty, not ours, of another installation or of a newer release is refused', async (t) => {
   const { data, to, clock, place, backup, restore } = await startRig(t)
   mkdirSync(place('photos'))
@@ -347,13 +389,15 @@ test('a disk that is too small is reported, and what it has stays whole', {
   assert.ok(Number(kilobytes) < 1_000, `${kilobytes} kB are left behind`)
 })
 
-test('a damaged chunk is found by the check, refused by a restore, and stored anew by the next backup', async (t) => {
+test('damaged chunks are found by the check, refused by a restore, and all stored anew by the next backup', async (t) => {
   const { to, clock, backup, restore } = await startRig(t)
   const { takenAtMs } = await backup()
-  const [chunk = ''] = globSync(join(to, 'chunks/*/*')).sort()
-  const bytes = readFileSync(chunk)
-  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
-  writeFileSync(chunk, bytes)
+  const [chunk = '', ...others] = globSync(join(to, 'chunks/*/*')).sort()
+  for (const damaged of [chunk, ...others.slice(-2)]) {
+    const bytes = readFileSync(damaged)
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
+    writeFileSync(damaged, bytes)
+  }
   const { faults } = await checkBackups(to, quiet)
   assert.ok(faults.length > 0 && faults.every((fault) => fault.takenAtMs === takenAtMs))
   await assert.rejects(restore('refused'), /This backup is damaged/)

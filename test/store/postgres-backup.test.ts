@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -163,4 +163,144 @@ test('a PostgreSQL store is restored to a point in time, with the rows of that i
   const checked = await cli(data, ['backup', 'check', '--from', backups], env)
   assert.equal(checked.code, 1)
   assert.match(checked.stdout, /PG_VERSION/)
+})
+
+test('a restore to the last moments before a standby took over has what the lost server had not archived itself', {
+  skip: withoutPrograms,
+}, async (t) => {
+  const folder = dataFolder()
+  t.after(() => folder.remove())
+  chmodSync(folder.path, 0o755)
+  const [backups, data] = [join(folder.path, 'backups'), join(folder.path, 'data')]
+  for (const path of [backups, data, join(backups, 'wal')]) mkdirSync(path)
+  chmodSync(join(backups, 'wal'), 0o777)
+  const settings = ['archive_mode=on', `archive_command=cp %p ${backups}/wal/%f`]
+  const started = async (restored?: string) => {
+    const server = await startCluster(restored === undefined ? { settings } : { settings, restored })
+    t.after(() => server.stop())
+    return server
+  }
+  const add = async (server: Cluster, row: string) => {
+    await server.query(`INSERT INTO rows VALUES ('${row}')`)
+    await wait(30)
+    return new Date().toISOString()
+  }
+  const isOpen = (server: Cluster) =>
+    until('it accepts writes', async () => {
+      const [row] = await server.query('SELECT pg_is_in_recovery() AS waits')
+      return row?.waits === false
+    })
+
+  const first = await started()
+  await first.query('CREATE TABLE rows (name text)')
+  await cliJson(data, ['backup', '--to', backups], { TAPELINE_STORE: first.address })
+  await add(first, 'a')
+  await first.query('SELECT pg_switch_wal()')
+  const atB = await add(first, 'b')
+  await wait(30)
+  await add(first, 'c')
+  const [place] = await first.query("SELECT current_setting('data_directory') AS path")
+  await first.crash()
+  // What the lost server had written is what its standby has.
+  const standby = join(folder.path, 'standby')
+  cpSync(String(place?.path), standby, { recursive: true })
+  rmSync(join(standby, 'postmaster.pid'), { force: true })
+  writeFileSync(join(standby, 'standby.signal'), '')
+  const second = await started(standby)
+  await second.query('SELECT pg_promote()')
+  await isOpen(second)
+  await add(second, 'd')
+  const [switched] = await second.query('SELECT pg_walfile_name(pg_switch_wal()) AS name')
+  await until('the archive', () => existsSync(join(backups, 'wal', String(switched?.name))))
+  await second.crash()
+
+  const target = join(folder.path, 'target')
+  await cliJson(data, ['restore', '--from', backups, '--to', target, '--at', atB], {})
+  const restored = await started(target)
+  await isOpen(restored)
+  const [row] = await restored.query("SELECT string_agg(name, '' ORDER BY name) AS rows FROM rows")
+  assert.equal(row?.rows, 'ab')
+})
+
+test('after a restore to an earlier time every later restore gives the state of the time it names', {
+  skip: withoutPrograms,
+}, async (t) => {
+  const folder = dataFolder()
+  t.after(() => folder.remove())
+  chmodSync(folder.path, 0o755)
+  const [backups, data] = [join(folder.path, 'backups'), join(folder.path, 'data')]
+  for (const path of [backups, data, join(backups, 'wal')]) mkdirSync(path)
+  chmodSync(join(backups, 'wal'), 0o777)
+  const settings = ['archive_mode=on', `archive_command=cp %p ${backups}/wal/%f`]
+  const started = async (restored?: string) => {
+    const server = await startCluster(restored === undefined ? { settings } : { settings, restored })
+    t.after(() => server.stop())
+    return server
+  }
+  /** Returns a time at which this row is the newest one. */
+  const add = async (server: Cluster, row: string) => {
+    await server.query(`INSERT INTO rows VALUES ('${row}')`)
+    await wait(20)
+    const atMs = Date.now()
+    await wait(20)
+    return new Date(atMs).toISOString()
+  }
+  const lose = async (server: Cluster) => {
+    const [switched] = await server.query('SELECT pg_walfile_name(pg_switch_wal()) AS name')
+    await until('the archive', () => existsSync(join(backups, 'wal', String(switched?.name))))
+    await server.crash()
+  }
+  const backUp = (server: Cluster) =>
+    cliJson<{ taken_at: string }>(data, ['backup', '--to', backups], { TAPELINE_STORE: server.address })
+  let restores = 0
+  const restore = async (...at: string[]) => {
+    const target = join(folder.path, `target-${++restores}`)
+    const { taken_at } = await cliJson<{ taken_at: string }>(
+      data,
+      ['restore', '--from', backups, '--to', target, ...at],
+      {},
+    )
+    const server = await started(target)
+    await until('it accepts writes', async () => {
+      const [row] = await server.query('SELECT pg_is_in_recovery() AS waits')
+      return row?.waits === false
+    })
+    const [row] = await server.query(
+      `SELECT string_agg(name, '' ORDER BY name) AS rows,
+        split_part(current_setting('tapeline.restored_from'), '.', 1) AS from FROM rows`,
+    )
+    return { server, taken_at, rows: row?.rows, fromMs: Number(row?.from) }
+  }
+
+  const first = await started()
+  await first.query('CREATE TABLE rows (name text)')
+  const early = await backUp(first)
+  const atA = await add(first, 'a')
+  const atB = await add(first, 'b')
+  const late = await backUp(first)
+  const atC = await add(first, 'c')
+  await add(first, 'd')
+  await lose(first)
+
+  const second = await restore('--at', atA)
+  assert.deepEqual([second.rows, second.taken_at], ['a', early.taken_at])
+  const atE = await add(second.server, 'e')
+  await add(second.server, 'f')
+  await lose(second.server)
+
+  // The newer backup is of what the first restore left out.
+  const third = await restore()
+  assert.deepEqual([third.rows, third.taken_at], ['aef', early.taken_at])
+  await lose(third.server)
+
+  // Times from before the first restore are those of the first server, whatever was restored since.
+  const fourth = await restore('--at', atB)
+  assert.deepEqual([fourth.rows, fourth.taken_at], ['ab', early.taken_at])
+  await lose(fourth.server)
+  const fifth = await restore('--at', atC)
+  assert.deepEqual([fifth.rows, fifth.taken_at], ['abc', late.taken_at])
+  assert.ok(fifth.fromMs < Date.parse(early.taken_at), 'numbers continue above those of the other timelines')
+  await lose(fifth.server)
+  const sixth = await restore('--at', atE)
+  assert.deepEqual([sixth.rows, sixth.taken_at], ['ae', early.taken_at])
 })
