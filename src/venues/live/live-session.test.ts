@@ -260,16 +260,17 @@ test('renewals for a quick channel do not hide the silence of a slow one on the 
 
 test('a socket on which a channel stays silent is replaced after growing pauses, however often that is asked for', async () => {
   const venue = await scriptedVenue()
-  const replaceSilent = { baseMs: 180, capMs: 14_400 }
+  const replaceSilent = { baseMs: 300, capMs: 14_400 }
   const feed = listen(venue.url, {
-    limits: { ...QUICK, connection: { ...QUICK.connection, handoverMs: 10, overlapMs: 1 }, replaceSilent },
+    // No socket sends anything, so every handover takes its whole time; one that failed would be tried again at once.
+    limits: { ...QUICK, connection: { ...QUICK.connection, handoverMs: 200, overlapMs: 1 }, replaceSilent },
   })
   await feed.until(() => venue.visits.length === 1)
   const asking = setInterval(() => feed.session.reconnect(BTC, 'silent'), 2)
   await systemClock.sleep(5_000)
   clearInterval(asking)
   const opened = venue.visits.map(({ openedMs }) => openedMs)
-  // Sockets open at 0, 180, 540, 1,260 and 2,700 ms; the next pause is 2,880 ms.
+  // Sockets open at 0, 300, 900, 2,100 and 4,500 ms; the next pause is 4,800 ms.
   assert.ok(opened.length >= 4 && opened.length <= 7, `${opened.length} sockets`)
   const pauses = opened.slice(2).map((atMs, index) => atMs - (opened[index + 1] ?? 0))
   assert.ok((pauses.at(-1) ?? 0) >= 2 * (pauses[0] ?? 0), pauses.join(' '))
