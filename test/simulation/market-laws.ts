@@ -35,7 +35,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const SAMPLE_BEFORE_MS = MINUTE_MS
 /** A little more than the longest duration of a market. */
-const LONGEST_MS = 26 * HOUR_MS
+const MAX_MARKET_MS = 26 * HOUR_MS
 /** Samples are written within this time. */
 const SAMPLED_WITHIN_MS = 30_000
 /** A late result is found within this time. */
@@ -73,7 +73,7 @@ export function createMarketLaws(subject: MarketSubject) {
   function marketsUntil(toMs: number): TrueMarket[] {
     if (toMs > knownToMs) {
       knownToMs = toMs + HOUR_MS
-      known = truth.markets(venue, startedMs, knownToMs + LONGEST_MS, [symbol])
+      known = truth.markets(venue, startedMs, knownToMs + MAX_MARKET_MS, [symbol])
     }
     return known.filter(({ startMs }) => startMs - SAMPLE_BEFORE_MS < toMs)
   }
@@ -129,7 +129,7 @@ export function createMarketLaws(subject: MarketSubject) {
     const wrong: string[] = []
     if (stored.size !== rows.length)
       wrong.push(`${feedName(tradesFeed)}: ${rows.length - stored.size} trades are there twice`)
-    for (const market of marketsUntil(toMs + LONGEST_MS))
+    for (const market of marketsUntil(toMs + MAX_MARKET_MS))
       for (const trade of truth.trades(idOf(market), fromMs - 1_000, toMs + 1_000) ?? []) {
         const at = `${market.name}: ${trade.id} at ${new Date(trade.timeMs).toISOString()}`
         const key = `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(trade.size)} ${trade.side}`

@@ -13,7 +13,7 @@ import {
 import { mapInSlices } from '../../server/slices.ts'
 import type { RestRequest } from '../../server/transport.ts'
 import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
-import { LONGEST_WINDOW_MS, seriesSlugOf, TENORS, type Tenor, type UpDown } from '../world/up-down.ts'
+import { MAX_WINDOW_MS, seriesSlugOf, TENORS, type Tenor, type UpDown } from '../world/up-down.ts'
 import { refuse } from './clob.ts'
 import { eventJson, marketJson } from './gamma-market.ts'
 import { closedMsOf, counterpart, viewOf } from './view.ts'
@@ -144,7 +144,7 @@ function listedMarkets(venue: PredictionVenue, series: string | null, filter: Fi
   const hasDelays = venue.faults.history('late-resolution', 'polymarket').length > 0
   return SYMBOLS.flatMap((symbol) =>
     TENORS.filter((tenor) => isWanted(symbol, tenor)).flatMap((tenor) => {
-      const lengthMs = LONGEST_WINDOW_MS[tenor]
+      const lengthMs = MAX_WINDOW_MS[tenor]
       const oldestMs = filter.isClosed
         ? nowMs - HISTORY_MS
         : nowMs - (hasDelays ? 2 * DAY_MS : lengthMs + MAX_SETTLEMENT_MS)

@@ -49,7 +49,7 @@ const LISTED_AFTER_MS = 6 * MINUTE_MS
 const DEFAULT_AHEAD_MS = DAY_MS
 
 /** Four-hour and daily windows by New York clocks are an hour longer when the clocks go back. */
-export const LONGEST_WINDOW_MS: Record<Tenor, number> = {
+export const MAX_WINDOW_MS: Record<Tenor, number> = {
   '5m': STEP_MS,
   '15m': 15 * MINUTE_MS,
   '1h': HOUR_MS,

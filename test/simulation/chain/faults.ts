@@ -19,9 +19,9 @@ import type { WorldNode } from './world.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-const MOST_NODES = 3
+const MAX_NODES = 3
 
-const someNode = (random: Random) => ({ node: random.int(1, MOST_NODES) })
+const someNode = (random: Random) => ({ node: random.int(1, MAX_NODES) })
 
 /** Faults of one node: how it behaves and what it reports. */
 const nodeFault = (
