@@ -67,9 +67,9 @@ async function run(seeds: Where & { seed: number; many: number; only: string | u
   let law: string | undefined
   for await (const line of createInterface({ input: child.stdout })) {
     if (/^(ok {4}|BROKEN|passed) seed/.test(line)) count++
-    law ??= / breaks law (.*)$/.exec(line)?.[1]
+    law ??= /( breaks law |^BROKEN seed \d+: (?=not over))(.*)$/.exec(line)?.[2]
   }
   const [code] = await exited
-  if (code !== (law === undefined ? 0 : 1)) throw new Error(`the simulation ended with code ${code}`)
+  if (law === undefined && code !== 0) throw new Error(`the simulation ended with code ${code}`)
   return { seeds: count, law }
 }
