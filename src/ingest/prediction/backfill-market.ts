@@ -91,7 +91,7 @@ export async function backfillMarket(
   const isWhole = part.fromMs <= firstTradeMs(plan, window) && part.toMs > lastTradeMs(plan, window)
   if (mayBeTraded && isWhole && plan.volume === 'pieces') {
     const sum = (sizes: Iterable<number>) => [...sizes].reduce((total, size) => total + size, 0)
-    const lacking = recorder.lacking - sum(refused.values())
+    const lacking = recorder.lackingTo(Number.POSITIVE_INFINITY) - sum(refused.values())
     const total = Number(market.volume ?? 0)
     // The candles are a second count of what was traded; only trades and candles together contradict the volume.
     const inCandles = sum(finer.map(({ volume }) => Number(volume)))

@@ -20,8 +20,8 @@ export class TradeDeduplicator {
   readonly #unsure = new Map<string, TradeObservation[]>()
   #money: Decimal = ZERO
   #size = 0
-  #laterSize = 0
-  #laterThanMs = Number.POSITIVE_INFINITY
+  /** The times and sizes of all known trades; empty if the venue has transactions, because it counts no pieces. */
+  readonly #sizes: { readonly timeMs: number; readonly size: number }[] = []
 
   constructor(hasTransactions: boolean) {
     this.#hasTransactions = hasTransactions
@@ -37,13 +37,9 @@ export class TradeDeduplicator {
     return this.#size
   }
 
-  /** Pieces of the trades up to the instant given to `splitAt`, which is called before the first trade. */
-  get earlierSize(): number {
-    return this.#size - this.#laterSize
-  }
-
-  splitAt(timeMs: number): void {
-    this.#laterThanMs = timeMs
+  /** The same for the trades up to an instant; 0 if the venue has transactions. */
+  sizeTo(endMs: number): number {
+    return this.#sizes.reduce((sum, { timeMs, size }) => (timeMs <= endMs ? sum + size : sum), 0)
   }
 
   has(observation: TradeObservation, isStored = false): boolean {
@@ -65,9 +61,8 @@ export class TradeDeduplicator {
       else if (isStored)
         this.#unsure.set(transaction, [...(this.#unsure.get(transaction) ?? []), observation])
       this.#money = add(this.#money, multiply(decimal(price), decimal(size)))
-    }
+    } else this.#sizes.push({ timeMs: venueTimeMs, size: Number(size) })
     this.#size += Number(size)
-    if (venueTimeMs > this.#laterThanMs) this.#laterSize += Number(size)
     this.#ids.add(id)
     return true
   }

@@ -60,13 +60,26 @@ export const needsOwnSweep = (
   startedMs: number,
 ): boolean => window.endMs < startedMs || isListedLate || !isRestored || unproven !== undefined
 
+/** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
+const CLOCKS_APART_MS = 2_000
+
+/** No trade after this instant is part of its figures; undefined if they were not received. */
+export const countedTo = ({ figuresMs }: Pick<FollowedMarket, 'figuresMs'>): number | undefined =>
+  figuresMs > 0 ? figuresMs + CLOCKS_APART_MS : undefined
+
 /**
- * How many pieces the venue counts beyond those of all known trades; 0 if it does not count pieces, or not all trades
+ * How many pieces the venue counts beyond those of the known trades; 0 if it does not count pieces, or not all trades
  * are recorded.
  */
-export const lackingOf = (plan: PredictionPlan, recorder: MarketRecorder, recordedFromMs: number): number =>
+export const lackingOf = (
+  plan: PredictionPlan,
+  followed: Pick<FollowedMarket, 'recorder' | 'figuresMs'>,
+  recordedFromMs: number,
+): number =>
   // A market that was open before the first start has earlier trades that are not recorded.
-  plan.volume === 'pieces' && recorder.startMs >= recordedFromMs ? recorder.lacking : 0
+  plan.volume === 'pieces' && followed.recorder.startMs >= recordedFromMs
+    ? followed.recorder.lackingTo(countedTo(followed) ?? Number.POSITIVE_INFINITY)
+    : 0
 
 /** Whether its figures prove that nothing was traded before an instant; a missing or older figure proves nothing. */
 export const isUntraded = (

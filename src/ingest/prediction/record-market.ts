@@ -71,6 +71,7 @@ export class MarketRecorder implements MarketWindow {
   readonly #options: MarketRecorderOptions
   #made: RecordingParts | undefined
   #listedVolume: MarketInput['volume']
+  #listedMs = 0
 
   constructor(options: MarketRecorderOptions) {
     const { plan, market } = options
@@ -93,20 +94,23 @@ export class MarketRecorder implements MarketWindow {
     return this.#parts.trades.money
   }
 
-  /** How many pieces the venue counts beyond those of all known trades; only if it counts pieces. */
-  get lacking(): number {
-    return missingOf(this.market.volume, this.#parts.trades.size)
+  /**
+   * How many pieces the venue counts beyond those of the known trades up to an instant, that of its count: later trades
+   * would hide that earlier ones are missing. Only if it counts pieces.
+   */
+  lackingTo(timeMs: number): number {
+    return missingOf(this.market.volume, this.#parts.trades.sizeTo(timeMs))
   }
 
-  /** The same for the volume that was listed before the first trade was counted, and for the trades up to that list. */
+  /** The same for the volume that was listed before the first trade was counted. */
   get lackingListed(): number {
-    return missingOf(this.#listedVolume, this.#parts.trades.earlierSize)
+    return missingOf(this.#listedVolume, this.#parts.trades.sizeTo(this.#listedMs))
   }
 
   /** Trades are counted from here on; the current volume comes from a list that was received at this instant. */
   countFrom(listedMs: number): void {
     this.#listedVolume = this.market.volume
-    this.#parts.trades.splitAt(listedMs)
+    this.#listedMs = listedMs
   }
 
   observe(observation: DataObservation): void {

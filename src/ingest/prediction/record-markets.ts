@@ -608,7 +608,7 @@ class SymbolMarkets implements MarketsRecorder {
       isUntraded: (toMs) => !plan.hasTokens && isUntraded(followed, toMs),
       isSwept,
       unproven: followed.unproven,
-      lacking: () => lackingOf(plan, recorder, this.#restorer.recordedFromMs),
+      lacking: () => lackingOf(plan, followed, this.#restorer.recordedFromMs),
       lackingListed: () => recorder.lackingListed,
       proven: (isComplete) => this.#provenTrades(followed, isComplete),
       swept: () => this.#receivedSwept(recorder.market.marketId),

@@ -9,7 +9,7 @@ import { kalshiPlan } from '../../venues/kalshi/plan.ts'
 import type { HistoryPage, HistoryRequest, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import type { FollowedMarket } from './followed-market.ts'
+import { type FollowedMarket, lackingOf } from './followed-market.ts'
 import { MarketRecorder } from './record-market.ts'
 import { createMarketRestorer } from './restore-markets.ts'
 import { createMarketWriter } from './write-markets.ts'
@@ -64,6 +64,29 @@ test('a contract that is restored with fewer trades than the venue counts is unp
     recorder.market = { ...recorder.market, volume: '30.00' }
     const known = sizes.reduce((sum, size) => sum + Number(size), 0)
     assert.equal(recorder.lackingListed, 10 - known, 'neither trades nor volumes after the list count')
-    assert.equal(recorder.lacking, 30 - known - 6)
+    assert.equal(lackingOf(kalshiPlan, followed, START_MS), 30 - known - 6)
   }
+})
+
+test('trades that were received after the volume was listed do not hide that earlier ones are missing', async (t) => {
+  const clock = manualClock(NOW_MS)
+  const store = await storesIn(':memory:', clock).environment('test')
+  t.after(() => store.close())
+  const recorder = new MarketRecorder({
+    ...{
+      plan: kalshiPlan,
+      market: MARKET,
+      writer: createRowWriter({ store, random: Math.random, clock, log }),
+    },
+    ...{ referencePrice: () => null, booksReceivedToMs: () => NOW_MS },
+  })
+  const received = (id: string, venueTimeMs: number, size: string) =>
+    recorder.trade({
+      ...({ kind: 'trade', source: 'predmkt_b', symbol: 'BTC', instrument: MARKET.marketId } as const),
+      ...({ venueTimeMs, receivedMs: venueTimeMs, id, key: id, size, price: '0.5', side: 'buy' } as const),
+    })
+  received('before', NOW_MS - 60_000, '4.00')
+  received('after', NOW_MS + 20_000, '6.00')
+  const lacking = (figuresMs: number) => lackingOf(kalshiPlan, { recorder, figuresMs }, START_MS)
+  assert.deepEqual([lacking(NOW_MS), lacking(NOW_MS + 30_000), lacking(0)], [6, 0, 0])
 })

@@ -12,15 +12,12 @@ import type { Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
-import { type FollowedMarket, lackingOf } from './followed-market.ts'
+import { countedTo, type FollowedMarket, lackingOf } from './followed-market.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import { lastTradeMs } from './market-times.ts'
 import { marketOfRow, mergeKnown } from './merge-market.ts'
 import { restoreMarket } from './restore-market.ts'
 import type { MarketWriter } from './write-markets.ts'
-
-/** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
-const CLOCKS_APART_MS = 2_000
 
 export interface RestoreMarketsParts {
   readonly plan: PredictionPlan
@@ -89,7 +86,7 @@ export function createMarketRestorer(
       const fromMs = await recordedFrom
       await parts.pace?.(signal)
       const nowMs = clock.now()
-      recorder.countFrom(followed.figuresMs > 0 ? followed.figuresMs + CLOCKS_APART_MS : nowMs)
+      recorder.countFrom(countedTo(followed) ?? nowMs)
       await restoreMarket({
         plan,
         recorder,
@@ -106,7 +103,7 @@ export function createMarketRestorer(
       // An answer for another time looks like any other. The newest trades are not listed yet, so most running markets
       // lack some for a moment.
       const sinceMs = Math.max(finalBeforeMs, recorder.startMs)
-      if (fromMs !== undefined && lackingOf(plan, recorder, fromMs) > 0 && sinceMs < nowMs)
+      if (fromMs !== undefined && lackingOf(plan, followed, fromMs) > 0 && sinceMs < nowMs)
         followed.unproven = { fromMs: sinceMs, toMs: nowMs, isGap: false }
     } catch (error) {
       if (!signal.aborted)
