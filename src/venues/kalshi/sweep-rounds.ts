@@ -1,7 +1,8 @@
 /**
  * Rounds over running contracts, for trades that the socket did not send.
  *
- *   list ──▶ contracts whose volume has changed since they were last swept, or is not known
+ *   list ──▶ contracts whose volume has changed since they were last swept, or is not known, and those that the list
+ *            leaves out
  *        ──▶ their trades since the last round ──fewer than the volume has grown by──▶ requested again
  *        ──▶ everything before the list was emitted: `swept_to`
  *
@@ -15,6 +16,7 @@ import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { countVolumes } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
+import { isCurrent } from './sweep-trades.ts'
 
 /** The recorder requests trades up to the start, but the newest are not listed yet, so rounds begin earlier by this. */
 const BEFORE_START_MS = 2 * 60_000
@@ -74,7 +76,7 @@ export function createContractRounds(options: {
       let isWhole = true
       const traded = catalogue
         .of(symbol)
-        .filter(isTraded)
+        .filter((contract) => isTraded(contract) || !isCurrent(contract, asOfMs))
         .filter(({ market }) => !options.isSwept(market.marketId))
       const sweep = async (contract: KnownContract) => {
         const { marketId } = contract.market

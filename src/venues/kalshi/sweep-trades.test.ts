@@ -51,7 +51,9 @@ function threeContracts() {
     ['KX-NULL', null],
     ['KX-5', '5.00'],
   ]
-  const list = volumes.map(([marketId, volume]) => ({ market: { marketId, volume, status: 'open' } }))
+  const list = volumes.map(([marketId, volume]) => ({
+    ...{ market: { marketId, volume, status: 'open' }, receivedMs: Number.POSITIVE_INFINITY },
+  }))
   const get = (ticker: string) => list.find(({ market }) => market.marketId === ticker)
   const catalogue = { of: () => list, get } as unknown as KalshiCatalogue
   const swept: string[] = []
@@ -84,6 +86,22 @@ test('a contract whose volume is left out is swept in every round, one without a
     emitted.map(({ kind }) => kind),
     ['swept_to', 'swept_to'],
   )
+})
+
+test('a contract that a list leaves out is swept in the round, because its volume may have changed', async () => {
+  const { clock, swept, sweep, session, emitted } = threeContracts()
+  const contract = (marketId: string, status: string) => ({
+    ...{ market: { marketId, volume: '0.00', status }, receivedMs: LISTED_MS - 30_000 },
+  })
+  const list = [contract('KX-LEFT-OUT', 'open'), contract('KX-OVER', 'closed')]
+  const catalogue = { of: () => list, get: () => list[0] } as unknown as KalshiCatalogue
+  const rounds = createContractRounds({ catalogue, clock, symbols: 1, isSwept: () => false, sweep })
+  rounds.listed('BTC', LISTED_MS)
+  const done = rounds.round(session, 'BTC')
+  for (let turns = 0; turns < 10; turns++) await Promise.resolve()
+  clock.advance(60_000)
+  await done
+  assert.deepEqual([swept, emitted.length], [['KX-LEFT-OUT'], 1])
 })
 
 test('a round ends when the trades that it received make up the volumes', async () => {
