@@ -161,6 +161,24 @@ test('a closed contract is swept when its whole list makes up its volume', async
   )
 })
 
+test('a closed contract is swept again if the venue counts more afterwards: its trades were as outdated as its volume', async () => {
+  const { clock, session, emitted } = threeContracts()
+  const market = { marketId: 'KX-5', volume: '3.00', status: 'open', endTime: LISTED_MS - 120_000 }
+  const catalogue = { of: () => [{ market }], get: () => ({ market }) } as unknown as KalshiCatalogue
+  const sweeps = new TradeSweeps({
+    ...{ catalogue, clock, rest: {} as KalshiRest, random: () => 0 },
+    ...{ isPolling: () => false, tradesOf: () => undefined, emitMarkets() {} },
+  })
+  const answers = [[{ size: '3.00' }], [{ size: '3.00' }, { size: '2.00' }]]
+  sweeps.sweep = async () => answers.shift() as TradeObservation[]
+  await sweeps.sweepClosed(session, 'BTC', clock.now())
+  Object.assign(market, { volume: '5.00', status: 'closed' })
+  assert.equal(sweeps.isSwept('KX-5'), false)
+  for (let sweep = 0; sweep < 3; sweep++) await sweeps.sweepClosed(session, 'BTC', clock.now())
+  assert.equal(sweeps.isSwept('KX-5'), true)
+  assert.deepEqual([answers.length, emitted.length], [0, 2])
+})
+
 test('a contract that is opened again with a later end is swept again after it', async () => {
   const { clock, session, emitted, sweep, swept } = threeContracts()
   const market = { marketId: 'KX-5', volume: '0.00', status: 'closed', endTime: LISTED_MS - 120_000 }

@@ -80,6 +80,8 @@ export function isCurrent(
   return receivedMs >= listedMs || market.status !== 'open' || receivedMs >= endMs + LISTED_WITHIN_MS
 }
 
+const volumeOf = (market: KnownContract['market'] | undefined) => Number(market?.volume ?? 0)
+
 const isRunning = ({ status, endTime }: KnownContract['market'], nowMs: number) =>
   status === 'open' && (endTime ?? 0) > nowMs
 
@@ -88,7 +90,8 @@ export class TradeSweeps {
   readonly #symbols = new Map<AssetSymbol, SymbolSweeps>()
   /** By ticker, the volume in the last list. */
   readonly #volumes = new Map<string, string | null>()
-  readonly #swept = new Set<string>()
+  /** By ticker, the volume with which a closed contract was swept. */
+  readonly #swept = new Map<string, number>()
   /** Closed contracts whose trades do not add up to the volume. */
   readonly #doubted = new Map<string, DoubtedTime>()
 
@@ -96,8 +99,10 @@ export class TradeSweeps {
     this.#options = options
   }
 
+  /** False again if a later answer counts more, because the trades may have been as outdated as the volume. */
   isSwept(ticker: string): boolean {
-    return this.#swept.has(ticker)
+    const volume = this.#swept.get(ticker)
+    return volume !== undefined && volumeOf(this.#options.catalogue.get(ticker)?.market) <= volume
   }
 
   /** The contracts of a symbol were listed; the request was sent at `listedMs`. */
@@ -108,7 +113,7 @@ export class TradeSweeps {
       if (isRunning(market, listedMs)) this.#swept.delete(market.marketId)
     const traded = catalogue
       .of(symbol)
-      .filter(({ market }) => !this.#swept.has(market.marketId))
+      .filter(({ market }) => !this.isSwept(market.marketId))
       .filter(({ market }) =>
         this.#isTraded(market.marketId, market.volume == null ? null : String(market.volume)),
       )
@@ -145,11 +150,12 @@ export class TradeSweeps {
     const { closings } = this.#of(symbol)
     for (const { market } of catalogue.of(symbol)) {
       const endMs = market.endTime ?? Number.POSITIVE_INFINITY
-      if (nowMs < endMs + TIMES.sweepAfterCloseMs || this.#swept.has(market.marketId)) continue
+      if (nowMs < endMs + TIMES.sweepAfterCloseMs || this.isSwept(market.marketId)) continue
       closings.add(market.marketId, market.startTime ?? 0)
     }
     for (const { id, fromMs } of closings.due(clock.now())) {
       const market = catalogue.get(id)?.market
+      const volume = volumeOf(market)
       if (market !== undefined && isRunning(market, nowMs)) {
         closings.done(id)
         continue
@@ -159,7 +165,7 @@ export class TradeSweeps {
       const isEmpty = market?.status !== 'open' && hasNone
       if (market !== undefined && !isEmpty) {
         const trades = await this.sweep(session, symbol, id, fromMs)
-        if (trades === undefined || this.#isDoubted(id, trades, Number(market.volume ?? 0))) {
+        if (trades === undefined || this.#isDoubted(id, trades, volume)) {
           closings.failed(id, clock.now())
           continue
         }
@@ -167,7 +173,7 @@ export class TradeSweeps {
       closings.done(id)
       this.#doubted.delete(id)
       if (market === undefined) continue
-      this.#swept.add(id)
+      this.#swept.set(id, volume)
       const receivedMs = clock.now()
       const about = aboutOf(symbol, id, receivedMs)
       session.emit(`trades:${symbol}`, { kind: 'swept', ...about, venueTimeMs: receivedMs, key: null })
@@ -259,7 +265,7 @@ export class TradeSweeps {
     const state = this.#of(symbol)
     const unlisted = this.#options.catalogue.of(symbol).filter((contract) => !isCurrent(contract, listedMs))
     const isOver = ({ market }: KnownContract) => (market.endTime ?? Number.POSITIVE_INFINITY) <= listedMs
-    if (unlisted.some((contract) => isOver(contract) && !this.#swept.has(contract.market.marketId))) return
+    if (unlisted.some((contract) => isOver(contract) && !this.isSwept(contract.market.marketId))) return
     for (const contract of unlisted)
       if (!isOver(contract)) state.pending.add(contract.market.marketId, fromMs - SWEEP_MARGIN_MS)
     state.polledMs = listedMs
@@ -273,8 +279,7 @@ export class TradeSweeps {
     const list = catalogue.of(symbol)
     if (state.list === list) return
     state.list = list
-    for (const ticker of this.#swept) if (catalogue.get(ticker) === undefined) this.#swept.delete(ticker)
-    for (const known of [this.#volumes, this.#doubted])
+    for (const known of [this.#volumes, this.#doubted, this.#swept])
       for (const ticker of known.keys()) if (catalogue.get(ticker) === undefined) known.delete(ticker)
   }
 
