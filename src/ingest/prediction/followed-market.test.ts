@@ -1,7 +1,14 @@
 /** Until when the trades of followed markets are final, and when a recorder is dropped. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isDone, isUntraded, type MarketProgress, needsOwnSweep, tradesFinalMs } from './followed-market.ts'
+import {
+  isDone,
+  isUntraded,
+  type MarketProgress,
+  mayRunOn,
+  needsOwnSweep,
+  tradesFinalMs,
+} from './followed-market.ts'
 import type { MarketRecorder } from './record-market.ts'
 
 const MINUTE_MS = 60_000
@@ -93,4 +100,17 @@ test('a volume of 0 proves that nothing was traded before it was received, or at
   const recorder = of('0.00', 'open')
   assert.equal(isUntraded({ recorder, figuresMs: NOW_MS - 2 * MINUTE_MS }, NOW_MS - MINUTE_MS), false)
   assert.equal(isUntraded({ recorder: of('0.00', 'closed'), figuresMs: 0 }, NOW_MS), true)
+})
+
+test('a market may run on after its end until an answer since then shows that it is over, for half an hour', () => {
+  const given = (figuresMs: number, status = 'open', nowMs = NOW_MS) =>
+    mayRunOn(
+      { recorder: { market: { status }, endMs: NOW_MS - MINUTE_MS } as MarketRecorder, figuresMs },
+      nowMs,
+    )
+  assert.equal(given(NOW_MS - 2 * MINUTE_MS), true)
+  assert.equal(given(NOW_MS - 30_000), false)
+  assert.equal(given(NOW_MS - 2 * MINUTE_MS, 'closed'), false)
+  assert.equal(given(0, 'open', NOW_MS + 29 * MINUTE_MS), false)
+  assert.equal(given(0, 'open', NOW_MS - 2 * MINUTE_MS), false, 'still running')
 })

@@ -60,6 +60,8 @@ export const needsOwnSweep = (
   startedMs: number,
 ): boolean => window.endMs < startedMs || isListedLate || !isRestored || unproven !== undefined
 
+/** A market that no answer has had since its end is not awaited for longer than this. */
+const RUNS_ON_WITHIN_MS = 30 * 60_000
 /** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
 const CLOCKS_APART_MS = 2_000
 
@@ -88,6 +90,18 @@ export const isUntraded = (
 ): boolean => {
   const { volume, status } = recorder.market
   return volume != null && Number(volume) === 0 && (status !== 'open' || figuresMs > toMs)
+}
+
+/**
+ * Whether a market that should be over may still be running, because it closes later than listed: nothing that was
+ * received since its end says that it is over.
+ */
+export const mayRunOn = (
+  { recorder, figuresMs }: Pick<FollowedMarket, 'recorder' | 'figuresMs'>,
+  nowMs: number,
+): boolean => {
+  const { market, endMs } = recorder
+  return market.status === 'open' && figuresMs < endMs && endMs <= nowMs && nowMs < endMs + RUNS_ON_WITHIN_MS
 }
 
 /** Whether its recorder is no longer needed. */

@@ -280,10 +280,11 @@ test('a contract that closes later than it was listed with is sampled and counte
   assert.equal(after.at(-1)?.timestamp, '2026-11-15T12:10:50.000Z')
 })
 
-test('books after the last list are not final: a contract may close later; what is final of it stays as it was', async (t) => {
-  for (const [listedMs, lostFromMs] of [
-    [310_000, 300_000],
-    [690_000, 550_000],
+test('books after the last list, or of a contract that it leaves out at its end, are not final: it may close later; what is final of it stays as it was', async (t) => {
+  for (const [listedMs, seenMs, lostFromMs] of [
+    [310_000, 305_000, 300_000],
+    [690_000, 305_000, 550_000],
+    [690_000, 290_000, 300_000],
   ] as const) {
     const { clock, store, writer } = await setUp(t)
     const stop = new AbortController()
@@ -303,9 +304,10 @@ test('books after the last list are not final: a contract may close later; what 
     const list = (ms: number, endMs: number) => {
       clock.set(START_MS + ms)
       const market = { ...MARKETS.kalshi, endTime: START_MS + endMs }
-      recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
+      recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
     }
     list(1_000, 300_000)
+    list(seenMs, 300_000)
     recorder.answered?.('markets', START_MS + listedMs)
     clock.set(START_MS + 700_000)
     void recorder.close(clock.now()).catch(() => {})

@@ -28,6 +28,7 @@ import {
   isDone,
   isUntraded,
   lackingOf,
+  mayRunOn,
   needsOwnSweep,
   tradesFinalMs,
 } from './followed-market.ts'
@@ -343,12 +344,19 @@ class SymbolMarkets implements MarketsRecorder {
     if (followed !== undefined) followed.figuresMs = Math.max(followed.figuresMs, receivedMs)
   }
 
-  /** A contract may close later than listed, and for the time after the last list that is unknown. */
+  /**
+   * A contract may close later than listed. That is unknown for the time after the last list, and for a contract that
+   * the lists leave out, after its end.
+   */
   #booksFinalAt(nowMs: number): number {
     const { plan } = this.#parts
-    if (!plan.hasTokens && this.#restorer.isReading) return 0
-    const knownMs = plan.hasTokens ? nowMs : (this.#listedMs ?? 0) - LIST_TAKES_MS
-    return Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs))
+    const finalMs = nowMs - plan.booksFinalAfterMs
+    if (plan.hasTokens) return Math.max(0, finalMs)
+    if (this.#restorer.isReading) return 0
+    let knownMs = (this.#listedMs ?? 0) - LIST_TAKES_MS
+    for (const followed of this.#markets.values())
+      if (mayRunOn(followed, nowMs)) knownMs = Math.min(knownMs, followed.recorder.endMs)
+    return Math.max(0, Math.min(finalMs, knownMs))
   }
 
   /** What an earlier run marked as final stays final. */
