@@ -11,11 +11,11 @@ import type { Feed } from '../../core/feed.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { CandleRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
-import { observed } from '../../store/coverage.ts'
+import { gap, observed } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan } from '../../venues/polymarket/plan.ts'
-import type { HistoryPage, Venue } from '../../venues/venue.ts'
+import type { HistoryPage, HistoryRange, Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
@@ -418,6 +418,40 @@ test('a contract that is listed only while it runs: its trades are a gap until t
   assert.deepEqual(lost.splice(0), ['trades  285000 310000', 'open_interest 5m 300000 300001'])
   list(345_000, { marketId: 'KX-ON-GRID', startTime: START_MS + 300_000, endTime: START_MS + 900_000 })
   assert.deepEqual(lost, ['trades  300000 345000'], 'it opened without any open interest')
+})
+
+test('empty lists after a start close no gap of an earlier run', async (t) => {
+  const { clock, store, writer } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const { plan } = VENUES.polymarket
+  const trades = feedOf('trades', plan.source, 'BTC')
+  await store.write({
+    coverage: [
+      observed(trades, START_MS - 600_000, START_MS - 500_000),
+      gap(trades, START_MS - 500_000, START_MS - 400_000, 'venue_down'),
+      observed(trades, START_MS - 400_000, START_MS),
+    ],
+  })
+  const closed: Feed[] = []
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    confirm: (feed: Feed) => void closed.push(feed),
+  }
+  const venue = {
+    async *history({ range }: { range: HistoryRange }) {
+      yield { observations: [], covered: range, missing: [] }
+    },
+  } as unknown as Venue
+  const catalogue = createMarketWriter({ store, log })
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal: stop.signal },
+  })
+  recorder.listedUnresolved()
+  recorder.answered?.('markets', clock.now())
+  void recorder.close(clock.now()).catch(() => {})
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  assert.deepEqual(closed, [])
 })
 
 test('candles are claimed no further than they were shown, nor beyond a market that is being restored', async (t) => {

@@ -574,6 +574,8 @@ class SymbolMarkets implements MarketsRecorder {
   async #backfill(nowMs: number): Promise<void> {
     const listedMs = this.#listedMs
     if (!this.#hasUnresolved || listedMs === undefined || nowMs < this.#nextBackfillMs) return
+    // Empty lists after a start do not prove that nothing was traded in the gaps of an earlier run.
+    if (!this.#hasListed) return
     if (nowMs - listedMs > LISTED_WITHIN_MS) return
     this.#nextBackfillMs = nowMs + BACKFILL_EVERY_MS
     const { plan, symbol, venue, store, tracker, clock, log, signal } = this.#parts
