@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { type CoverageChange, gap, observed } from '../../store/coverage.ts'
+import type { DoubtedTime } from '../../venues/doubted-time.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
@@ -31,6 +32,7 @@ async function backfilled(
     requests = [] as HistoryRequest[],
     /** Ends of the listed windows of five minutes. */
     windowEnds = [] as number[],
+    unlisted = new Map<number, DoubtedTime>(),
   } = {},
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
@@ -80,6 +82,7 @@ async function backfilled(
       listedMs: nowMs,
       isKnownTo: (toMs) => toMs <= knownToMs,
       doubts,
+      unlisted,
       turn: 0,
       nowMs,
       signal: new AbortController().signal,
@@ -129,14 +132,19 @@ test('a gap stays while the windows of its time are not listed: one of them may 
   assert.deepEqual(await backfilled(SOON_MS, mids, true, [], GAP.to), ['trades', 'candles'])
 })
 
-test('a gap waits an hour for the list of a window that must have run in it', async () => {
+test('a gap waits for an hour of lists without a window that must have run in it, however old the gap is', async () => {
   const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
-  const given = (nowMs: number, windowEnds: number[]) =>
-    backfilled(nowMs, mids, true, [], nowMs, undefined, new DoubtedVolumes(), undefined, { windowEnds })
+  const unlisted = new Map<number, DoubtedTime>()
+  const given = (nowMs: number, windowEnds: number[]) => {
+    const more = { windowEnds, unlisted }
+    return backfilled(nowMs, mids, true, [], nowMs, undefined, new DoubtedVolumes(), undefined, more)
+  }
   const endMs = GAP.from + 300_000
-  assert.deepEqual(await given(SOON_MS, [endMs + 3_000_000]), [])
   assert.deepEqual(await given(SOON_MS, [endMs + 2_000, endMs + 3_000_000]), ['trades', 'candles'])
-  assert.deepEqual(await given(GAP.to + 3_700_000, [endMs + 3_000_000]), ['trades', 'candles'])
+  const lateMs = GAP.to + 3_700_000
+  for (let minute = 0; minute < 60; minute += 2)
+    assert.deepEqual(await given(lateMs + minute * 60_000, [endMs + 3_000_000]), [])
+  assert.deepEqual(await given(lateMs + 3_600_000, [endMs + 3_000_000]), ['trades', 'candles'])
 })
 
 test('a gap from before the first observation, of a refused trade, is not closed', async () => {
@@ -243,6 +251,7 @@ test('a market that cannot be requested keeps neither other markets nor other ga
       turn: 0,
     },
     ...{ listedMs: nowMs, isKnownTo: () => true, doubts: new DoubtedVolumes(), nowMs, onMarket() {} },
+    unlisted: new Map(),
     tracker: { confirm: (_feed, fromMs) => void closed.push(fromMs) },
     signal: new AbortController().signal,
     markets: () => [ended('broken'), ended('whole')],

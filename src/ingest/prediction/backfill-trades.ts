@@ -20,6 +20,7 @@ import { candleStart, INTERVAL_MS, storedInterval } from '../../core/interval.ts
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { CoverageStore, Gap } from '../../store/coverage.ts'
+import { type DoubtedTime, doubtedAgain } from '../../venues/doubted-time.ts'
 import type { MidObservation, TradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
@@ -33,8 +34,10 @@ const SWEEPS_AT_ONCE = 20
 /** After this many failures, the venue is probably down. */
 const MAX_FAILURES = 3
 const MIDS_WITHIN_MS = 3_600_000
-/** A gap waits only this long for the windows that should have run in it. */
+/** After an hour of lists without the windows that should have run in a gap, the venue had none. */
 const WINDOWS_WITHIN_MS = 3_600_000
+/** A gap that was not tried for this long is closed or gone. */
+const DOUBT_KEPT_MS = 2 * 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
 
@@ -84,6 +87,8 @@ export interface BackfillTradesOptions {
   /** Durations of which a window is always running. */
   readonly endless: readonly MarketType[]
   readonly doubts: DoubtedVolumes
+  /** By start of the gap, for how long lists have lacked windows that should have run in it. Kept between calls. */
+  readonly unlisted: Map<number, DoubtedTime>
   /** The number of earlier calls. Each call begins with another gap and another market. */
   readonly turn: number
   readonly nowMs: number
@@ -172,7 +177,7 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
   }
   if (!isListed) return false
   // The list may have been empty although the windows exist; if it stays so, the venue had none.
-  if (lacksWindow(options, gap) && nowMs < gap.to + WINDOWS_WITHIN_MS) return false
+  if (lacksWindow(options, gap) && isListDoubted(options, gap)) return false
   const concerned = rotated(
     [...options.markets()].filter(({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from),
     options.turn,
@@ -195,6 +200,13 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
   options.tracker.confirm(options.feed, gap.from, gap.to)
   if (hasMids) for (const feed of options.candleFeeds) options.tracker.confirm(feed, gap.from, gap.to)
   return true
+}
+
+function isListDoubted({ unlisted, nowMs }: BackfillTradesOptions, gap: Pick<Gap, 'from'>): boolean {
+  for (const [fromMs, { lastMs }] of unlisted) if (nowMs > lastMs + DOUBT_KEPT_MS) unlisted.delete(fromMs)
+  const doubt = doubtedAgain(unlisted.get(gap.from), nowMs)
+  unlisted.set(gap.from, doubt)
+  return doubt.doubtedMs < WINDOWS_WITHIN_MS
 }
 
 /** Whether a window of a duration that the venue always has is not known within the gap. */

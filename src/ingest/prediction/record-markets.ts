@@ -9,6 +9,7 @@ import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketInput, type MarketType } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { Topic } from '../../venues/channel.ts'
+import type { DoubtedTime } from '../../venues/doubted-time.ts'
 import type { BookLostReason, DataObservation, TradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
@@ -104,6 +105,7 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #endedCandles: EndedCandles
   readonly #books = new ReceivedBooks()
   readonly #doubts = new DoubtedVolumes()
+  readonly #unlisted = new Map<number, DoubtedTime>()
   /** Pseudo channels of all feeds that count as observed only while books are received. */
   readonly #receivedKeys: readonly string[]
   /** All trades before this instant were received, of every market that the venue lists. */
@@ -594,6 +596,7 @@ class SymbolMarkets implements MarketsRecorder {
         isKnownTo: (toMs) => this.#windows.isKnownTo(toMs),
         endless: plan.endless,
         doubts: this.#doubts,
+        unlisted: this.#unlisted,
         turn: this.#backfills++,
         nowMs,
         signal,
