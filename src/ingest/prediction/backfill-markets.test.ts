@@ -30,6 +30,8 @@ interface Changed {
   readonly unfigured?: string
   /** The list counts more than was traded in this market. */
   readonly overcounted?: string
+  /** The list has no market at all. */
+  readonly isEmpty?: boolean
   /** Changes the pages of one market. */
   readonly wrong?: { readonly market: string; readonly page: (page: HistoryPage) => HistoryPage }
 }
@@ -47,6 +49,7 @@ function listing(venue: Venue, names: ReadonlySet<string>, changed: Changed): Ve
         if (row.kind === 'contract_candle' && isUntraded) return [{ ...row, price: null, volume: '0' }]
         if (row.kind !== 'market') return [row]
         const { market } = row
+        if (changed.isEmpty === true) return []
         if (!names.has(market.marketId) && !names.has(market.slug ?? '')) return []
         if (market.marketId === unfigured) return [{ ...row, market: { ...market, volume: null } }]
         if (market.marketId === overcounted)
@@ -128,6 +131,14 @@ test('Up/Down: winners, every trade and the candles that follow from them; a sec
   assert.ok(complete)
   const again = await fill()
   assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
+})
+
+test('a list without any market of a day does not make the day complete', async (t) => {
+  const { fill, store } = await setUp(t, 'polymarket', ({ kind }) => kind === '5m')
+  assert.equal((await fill({ isEmpty: true })).failed, 1)
+  const trades = feedOf('trades', 'predmkt_a', 'BTC')
+  const { observed } = await store.coverage.read([trades], RANGE.fromMs, RANGE.toMs - 3_600_000)
+  assert.deepEqual(observed, [])
 })
 
 test('yes/no: results, every trade and the candles of the venue; a second time nothing is left', async (t) => {

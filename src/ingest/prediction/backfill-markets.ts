@@ -119,7 +119,10 @@ async function listMarkets(
   const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + MAX_MS }
   for await (const page of venue.history({ topic: 'markets', symbol, range: ends }, { signal })) {
     for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
-    if (page.covered !== null) read.push(page.covered)
+    const { covered, observations } = page
+    // On every day some market ends, so a list without any does not answer for its time.
+    const isEmpty = observations.length === 0 && covered !== null && covered.toMs <= range.toMs
+    if (covered !== null && !isEmpty) read.push(covered)
   }
   const wasTraded = (market: MarketInput) => {
     const traded = tradedRange(plan, market)
