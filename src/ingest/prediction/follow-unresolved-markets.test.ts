@@ -19,6 +19,11 @@ const market = (marketId: string, endTime: number, winner?: string): MarketInput
   ...(winner === undefined ? { status: 'closed' } : { status: 'resolved', winner }),
 })
 
+const observationOf = (each: MarketInput) => ({
+  ...{ kind: 'market' as const, source: 'predmkt_a' as const, symbol: 'BTC' as const, market: each },
+  ...{ instrument: each.marketId, venueTimeMs: START_MS, receivedMs: START_MS, key: null },
+})
+
 test('a market that an answer leaves out is requested until it has a winner', async () => {
   const clock = pacedClock(START_MS, 10_000)
   const store = await storesIn(':memory:', clock).environment('test')
@@ -35,10 +40,7 @@ test('a market that an answer leaves out is requested until it has a winner', as
   const found: string[] = []
   async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
     asked.push(range.fromMs)
-    const observations = (answers.shift() ?? []).map((each) => ({
-      ...{ kind: 'market' as const, source: 'predmkt_a' as const, symbol: 'BTC' as const, market: each },
-      ...{ instrument: each.marketId, venueTimeMs: START_MS, receivedMs: START_MS, key: null },
-    }))
+    const observations = (answers.shift() ?? []).map(observationOf)
     yield { observations, covered: range, missing: [] }
   }
   const following = followUnresolvedMarkets({
@@ -92,7 +94,7 @@ test('markets with a winner are listed again where their trades were not final; 
   assert.equal(listed, 1)
 })
 
-test('if nothing was ever final, markets with a winner are listed since the first start', async () => {
+test('if nothing was ever final, markets with a winner are listed since the first start, until an answer has any', async () => {
   const clock = pacedClock(START_MS, 60_000)
   const store = await storesIn(':memory:', clock).environment('test')
   const firstMs = END_MS - 5 * 3_600_000
@@ -100,17 +102,30 @@ test('if nothing was ever final, markets with a winner are listed since the firs
   await store.write({ markets: [market('0xaa', END_MS, 'Up')], coverage })
   const asked: number[] = []
   async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    listed.push(found.length)
     asked.push(range.fromMs)
-    yield { observations: [], covered: range, missing: [] }
+    // Empty answers at first do not mean that there is none.
+    const sent = asked.length < 3 ? [] : [observationOf(market('0xaa', END_MS, 'Up'))]
+    yield { observations: sent, covered: range, missing: [] }
   }
+  const found: string[] = []
+  const listed: number[] = []
   const following = followUnresolvedMarkets({
     ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
     ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
-    onMarket() {},
-    onListed() {},
+    onMarket: ({ marketId }) => void found.push(marketId),
+    onListed: () => void found.push('listed'),
     onError: (error) => assert.fail(String(error)),
   })
   await clock.during(following)
   await store.close()
-  assert.deepEqual(asked, [firstMs - VENUES.polymarket.plan.followed.afterMs])
+  const fromMs = firstMs - VENUES.polymarket.plan.followed.afterMs
+  assert.deepEqual(asked, [fromMs, fromMs, fromMs])
+  assert.deepEqual(
+    [found.slice(0, 2), listed],
+    [
+      ['0xaa', 'listed'],
+      [0, 0, 0],
+    ],
+  )
 })

@@ -45,7 +45,8 @@ export async function followUnresolvedMarkets(options: {
     const stored = await readStored(options.markets, plan, symbol, startedMs)
     return { ...stored, unsweptMs: Math.max(unsweptMs, startedMs - MARKETS_BACK_MS) }
   }, options)
-  if (newestEndMs === undefined) options.onListed()
+  let isListed = newestEndMs === undefined
+  if (isListed) options.onListed()
   let fromMs =
     newestEndMs === undefined
       ? undefined
@@ -53,18 +54,24 @@ export async function followUnresolvedMarkets(options: {
   while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {
     try {
       const range = { fromMs, toMs: startedMs + MARGIN_MS }
+      let hasMarkets = false
       for await (const page of venue.history({ topic: 'markets', symbol, range }, { signal })) {
         for (const observation of page.observations) {
           if (observation.kind !== 'market') continue
+          hasMarkets = true
           options.onMarket(observation.market)
           const { marketId, status, endTime } = observation.market
           if (status === 'resolved' || endTime == null) unresolved.delete(marketId)
           else unresolved.set(marketId, endTime)
         }
       }
-      // A market that an answer leaves out still has no winner, so it is requested again.
-      fromMs = unresolved.size === 0 ? undefined : firstEnd(unresolved)
-      options.onListed()
+      // The first range contains the end of a stored market, so an answer without any market is wrong.
+      isListed ||= hasMarkets
+      if (isListed) {
+        // A market that an answer leaves out still has no winner, so it is requested again.
+        fromMs = unresolved.size === 0 ? undefined : firstEnd(unresolved)
+        options.onListed()
+      }
     } catch (error) {
       if (signal.aborted) return
       options.onError(error)
