@@ -110,15 +110,17 @@ export function listenToRounds(options: {
   async function readAgain(io: SessionIo, feed: OracleFeed, reachedMs: number): Promise<void> {
     const { symbol, proxy } = feed
     if (clock.now() < (readAgainMs.get(symbol) ?? 0)) return
-    const known = unsettled.list(proxy, reachedMs)
+    const known = unsettled.list(proxy)
     const ids = known.map(([roundId]) => roundId)
     const rounds = await readRounds(feed, ids, io.signal)
     let isDisputed = false
-    for (const [index, [roundId, { emitted, updatedMs }]] of known.entries()) {
+    for (const [index, [roundId, { emitted }]] of known.entries()) {
       const round = rounds[index]
       // A round that has vanished appears again in another block. While it is young, nothing settled depends on it.
-      if (round == null) isDisputed ||= emitted !== undefined && unsettled.isSettling(updatedMs, reachedMs)
-      if (round == null) continue
+      if (round == null) {
+        if (unsettled.readInVain(proxy, roundId, reachedMs)) isDisputed = true
+        continue
+      }
       const observation = mapRound(round, feed, clock.now())
       if (emitted !== undefined && isSameAnswer(emitted, observation)) continue
       unsettled.emitted(observation)

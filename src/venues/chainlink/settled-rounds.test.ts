@@ -50,3 +50,45 @@ test('a round that is gone with its block holds nothing up while it is young', a
   assert.equal(await settledMs(60_000), NOW_MS - SETTLES_AFTER_MS)
   assert.equal(await settledMs(SETTLES_AFTER_MS + 60_000), 0)
 })
+
+test('a round that was replaced while the nodes gave no answer is emitted again, however long that took', async () => {
+  const clock = manualClock(NOW_MS)
+  const roundAt = (timeMs: number): Round => ({
+    roundId: roundIdOf(7n, 1n),
+    answer: 60_000n * 100_000_000n,
+    updatedAt: timeMs / 1_000,
+  })
+  let onChain = roundAt(NOW_MS - 60_000)
+  const feed: OracleFeed = { symbol: 'BTC', proxy: '0xc9', decimals: 8 } as OracleFeed
+  const quorum = {
+    ...{ answering: 2, needed: 2 },
+    newest: async ([{ after }]: [{ after: bigint }]) => [
+      { round: onChain.roundId > after ? onChain : null, knownToMs: clock.now() },
+    ],
+    rounds: async () => [onChain],
+  } as unknown as Quorum
+  const stop = new AbortController()
+  const told: (number | undefined)[] = []
+  const io = {
+    signal: stop.signal,
+    isPaused: () => false,
+    emit: (_key: string, { updatedMs }: { updatedMs: number }) => void told.push(updatedMs),
+    report: ({ settledMs }: { settledMs?: number }) => void told.push(settledMs),
+  } as unknown as SessionIo
+  const running = listenToRounds({
+    ...{ channels: [{ topic: 'oracle_rounds', symbol: 'BTC' }], quorum, clock },
+    ...{ feedOf: async () => feed, phases: { seen() {} } as unknown as PhaseChanges },
+    unsettled: createUnsettledRounds(SETTLES_AFTER_MS),
+  }).run(io)
+  const polled = async () => {
+    while (clock.sleepers === 0) await new Promise(setImmediate)
+  }
+  await polled()
+  assert.deepEqual(told.splice(0), [NOW_MS - 60_000, NOW_MS - SETTLES_AFTER_MS])
+  onChain = roundAt(NOW_MS - 52_000)
+  clock.advance(20 * 60_000)
+  await polled()
+  assert.deepEqual(told, [NOW_MS - 52_000, clock.now() - SETTLES_AFTER_MS])
+  stop.abort()
+  await running
+})

@@ -5,12 +5,17 @@
 import type { OracleRoundObservation } from '../observation.ts'
 import type { Round } from './abi.ts'
 
+/** The nodes may disagree on a round forever. At its settling age it is read this often in vain, then given up. */
+const MAX_READS_IN_VAIN = 5
+
 interface UnsettledRound {
   readonly updatedMs: number
   /**
    * As it was emitted; undefined if only the history has read it, because it is unknown which version the caller has.
    */
   readonly emitted: OracleRoundObservation | undefined
+  /** How often it was read in vain at its settling age. */
+  readonly inVain?: number
 }
 
 export type UnsettledRounds = ReturnType<typeof createUnsettledRounds>
@@ -39,13 +44,19 @@ export function createUnsettledRounds(settlesAfterMs: number) {
       if (updatedMs >= nowMs - 2 * settlesAfterMs && !of(proxy).has(roundId))
         of(proxy).set(roundId, { updatedMs, emitted: undefined })
     },
-    /** The rounds to read again. The nodes may disagree on one forever, so it is given up at twice the settling age. */
-    list(proxy: string, reachedMs: number): (readonly [bigint, UnsettledRound])[] {
-      forgetBefore(proxy, reachedMs - 2 * settlesAfterMs)
-      return [...of(proxy)]
+    /** The rounds to read again, however old: after an outage of the nodes they were not read while they settled. */
+    list: (proxy: string): (readonly [bigint, UnsettledRound])[] => [...of(proxy)],
+    /**
+     * The round could not be read again from blocks up to `reachedMs`. Returns whether nothing from its time on may be
+     * settled.
+     */
+    readInVain(proxy: string, roundId: bigint, reachedMs: number): boolean {
+      const round = of(proxy).get(roundId)
+      if (round?.emitted === undefined || round.updatedMs >= reachedMs - settlesAfterMs) return false
+      const inVain = (round.inVain ?? 0) + 1
+      of(proxy).set(roundId, { ...round, inVain })
+      return inVain < MAX_READS_IN_VAIN
     },
-    /** Whether `settle` would settle a round of this time. */
-    isSettling: (updatedMs: number, reachedMs: number): boolean => updatedMs < reachedMs - settlesAfterMs,
     /**
      * All rounds were read again from blocks up to `reachedMs`. Returns the time before which nothing can be replaced.
      */
