@@ -83,7 +83,7 @@ test('from a candle without an answer on nothing is claimed until it is closed',
   closer.show(at('04:46:00'))
   assert.equal(closer.claimedToMs, at('04:40:00'))
   updates.add({ updatedMs: at('04:46:24'), roundId: 2n, price: '2' })
-  closer.changed(at('04:46:24'))
+  closer.revised(at('04:46:24'), 0)
   closer.show(at('04:46:30'))
   assert.equal(
     closer.claimedToMs,
@@ -153,4 +153,20 @@ test('rounds that nobody can tell are a gap, also where an earlier run has obser
     { fromMs: at('04:40:00'), toMs: at('04:45:00') },
   ])
   assert.deepEqual(reasons, ['not_observed', 'not_observed', 'venue_down'])
+})
+
+test('an answer that a new block puts among rounds that nobody can tell does not make their candle observed', () => {
+  const { closer, updates, confirmed } = openCloser()
+  closer.begin(at('04:35:00'))
+  updates.add({ updatedMs: at('04:45:24'), roundId: 2n, price: '2' })
+  closer.giveUp({ fromMs: at('04:36:00'), toMs: at('04:39:00') })
+  closer.close({
+    nowMs: at('04:45:40'),
+    knownToMs: at('04:45:38'),
+    soughtMs: Number.POSITIVE_INFINITY,
+    firstMs: 0,
+  })
+  updates.add({ updatedMs: at('04:39:58'), roundId: 1n, price: '1' })
+  closer.revised(at('04:39:58'), 0)
+  assert.deepEqual(confirmed, [])
 })

@@ -73,9 +73,13 @@ export class OracleCandleCloser {
     this.finalToMs = atMs
   }
 
-  /** An answer was replaced with its block, so candles from there on change, even closed ones. */
+  /**
+   * An answer was received or, with its block, replaced, so candles from there on change, even closed ones: the blocks
+   * that replace others may have more answers.
+   */
   revised(fromMs: number, firstMs: number): void {
-    this.changed(fromMs)
+    // They are shown again.
+    this.shownToMs = Math.min(this.shownToMs, candleStart(fromMs, this.parts.interval))
     const range = {
       fromMs: Math.max(candleStart(fromMs, this.parts.interval), this.finalToMs),
       toMs: this.closedToMs ?? 0,
@@ -84,7 +88,7 @@ export class OracleCandleCloser {
     const regained = this.hollow.filter(({ fromMs }) => fromMs >= range.fromMs)
     this.hollow = this.hollow.filter(({ fromMs }) => fromMs < range.fromMs)
     this.putClosed(range, firstMs)
-    for (const candle of regained) this.confirm(candle)
+    for (const candle of regained) if (!this.isUnknown(candle.fromMs)) this.confirm(candle)
   }
 
   /** Nothing before this instant can be replaced any more. */
@@ -93,11 +97,6 @@ export class OracleCandleCloser {
     if (toMs <= this.finalToMs) return
     this.finalToMs = toMs
     this.parts.rows.final(this.feed, toMs)
-  }
-
-  /** A new update was received: its candle and those after it are shown again. */
-  changed(updatedMs: number): void {
-    this.shownToMs = Math.min(this.shownToMs, candleStart(updatedMs, this.parts.interval))
   }
 
   /** The venue has answered for all rounds of a range. */
@@ -173,8 +172,6 @@ export class OracleCandleCloser {
 
   private putClosed({ fromMs, toMs }: HistoryRange, firstMs: number): void {
     const lengthMs = INTERVAL_MS[this.parts.interval]
-    const isUnknown = (at: number) =>
-      this.unknown.some((range) => range.fromMs < at + lengthMs && range.toMs > at)
     const candles = this.candles(fromMs, toMs)
     this.put(candles, true)
     const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
@@ -182,9 +179,14 @@ export class OracleCandleCloser {
       if (!starts.has(at))
         this.closeHollow(
           { fromMs: at, toMs: at + lengthMs },
-          isUnknown(at) ? 'not_observed' : undefined,
+          this.isUnknown(at) ? 'not_observed' : undefined,
           firstMs,
         )
+  }
+
+  private isUnknown(at: number): boolean {
+    const endMs = at + INTERVAL_MS[this.parts.interval]
+    return this.unknown.some((range) => range.fromMs < endMs && range.toMs > at)
   }
 
   private closeHollow(candle: HistoryRange, known: GapReason | undefined, firstMs: number): void {

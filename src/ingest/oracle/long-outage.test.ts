@@ -45,7 +45,11 @@ function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue
   async function* history(...about: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     const [{ range }] = about
     asked.push(range)
-    if (range.fromMs >= START_MS - 5 * MINUTE_MS) return yield* venue.history(...about)
+    if (range.fromMs >= START_MS - 5 * MINUTE_MS) {
+      for await (const own of venue.history(...about))
+        yield { ...own, observations: own.observations.filter(({ venueTimeMs }) => venueTimeMs >= START_MS) }
+      return
+    }
     const wanted = ROUNDS.filter((each) => each.updatedMs >= range.fromMs && each.updatedMs < range.toMs)
     let fromMs = range.fromMs
     for (let at = 0; at < wanted.length; at += PAGE_ROUNDS) {

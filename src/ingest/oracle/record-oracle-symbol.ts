@@ -225,7 +225,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
   private add(observation: DataObservation): void {
     if (observation.kind !== 'oracle_round' || !this.updates.add(observation)) return
     this.firstMs = Math.min(this.firstMs, observation.updatedMs)
-    for (const closer of this.closers) closer.changed(observation.updatedMs)
+    for (const closer of this.closers) closer.revised(observation.updatedMs, this.firstMs)
     if (this.updates.size <= MAX_HELD) return
     const dropped = this.updates.dropOldest(DROPPED_AT_ONCE)
     if (dropped !== undefined) this.gaps.add(dropped)

@@ -41,3 +41,27 @@ test('a round of a block that is replaced changes its candle, though it is close
   await recorder.close(START_MS + 700_000)
   assert.deepEqual(await facts(), [101, 101, 99, 99, true, START_MS + 300_000])
 })
+
+test('a round that only the new blocks have goes into its candle, though that is closed', async (t) => {
+  const clock = steeredClock(START_MS)
+  async function* history({ range }: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
+    yield { observations: [], covered: range, missing: [] }
+  }
+  const { store, rows, feed, recorder } = await openOracleRecorder(t, clock, history)
+  recorder.begins('oracle_rounds', START_MS + 4_000)
+  await recorder.close(START_MS)
+  const prices = async () => {
+    await rows.flush()
+    const [row] = await readRows<CandleRow>(store, feed, [''], { from: START_MS, to: START_MS + 300_000 })
+    return [row?.open, row?.high, row?.low, row?.close, row?.closed]
+  }
+  recorder.observe(round(1n, 5, '101'))
+  recorder.observe(round(2n, 302, '103'))
+  await clock.moveTo(START_MS + 320_000)
+  await recorder.close(START_MS + 320_000)
+  assert.deepEqual(await prices(), [101, 101, 101, 101, true])
+  // The blocks that replace the newest ones have an earlier round 2, and round 3 before the end of the candle.
+  recorder.observe(round(2n, 290, '103'))
+  recorder.observe(round(3n, 296, '99'))
+  assert.deepEqual(await prices(), [101, 103, 99, 99, true])
+})
