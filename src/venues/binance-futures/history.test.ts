@@ -89,7 +89,7 @@ function answer(asked: Asked): unknown {
       }
     case '/fapi/v1/aggTrades':
       assert.ok(!asked.query.has('startTime') || numbers(asked).from > NOW - DAY)
-      return [{ a: 5, p: '1', q: '1', nq: '1', f: 1, l: 1, T: NOW - 40 * MINUTE, m: true }]
+      return [{ a: 0, p: '1', q: '1', nq: '1', f: 1, l: 1, T: NOW - 40 * MINUTE, m: true }]
         .filter(({ a }) => a >= Number(asked.query.get('fromId') ?? 0))
         .filter(
           ({ T }) => !asked.query.has('startTime') || (T >= numbers(asked).from && T <= numbers(asked).to),

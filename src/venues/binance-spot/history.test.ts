@@ -279,6 +279,16 @@ test('aggregate trades: ids that the venue no longer has are a gap with a reason
   assert.equal(walked.observations.length, 100)
 })
 
+test('aggregate trades: the time before the oldest one that the venue still has is a gap, not a pause', async () => {
+  const { venue } = await spot()
+  const walk = (toMs: number) =>
+    walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range: { fromMs: timeOf(500), toMs } })
+  const walked = await walk(timeOf(1_101))
+  assert.deepEqual(walked.missing, [{ fromMs: timeOf(500), toMs: timeOf(1_000) }])
+  assert.equal(walked.observations.length, 100)
+  assert.deepEqual((await walk(timeOf(900))).missing, [{ fromMs: timeOf(500), toMs: timeOf(900) }])
+})
+
 test('what spot does not provide is reported as missing, without a request', async () => {
   const { venue, rest } = await spot()
   const range = { fromMs: 0, toMs: NOW }

@@ -44,6 +44,8 @@ interface TradeWalk extends HistoryWalk {
 interface TradeRows {
   readonly rows: AggregateTradeRowWire[]
   readonly answer: RestResponse
+  /** Whether the venue has no trade before the first row, although there was one. */
+  readonly isOldest?: boolean
 }
 
 export async function* walkAggregateTrades(walk: TradeWalk): AsyncGenerator<HistoryPage> {
@@ -58,7 +60,7 @@ export async function* walkAggregateTrades(walk: TradeWalk): AsyncGenerator<Hist
     const quietMs = venueNowMs - QUIET_SETTLE_MS
     if (fromMs >= settledMs) return
     const times = { fromMs: reachedMs ?? fromMs - MAX_BEFORE_MS, toMs: venueNowMs + MAX_AHEAD_MS }
-    const { rows, answer } =
+    const { rows, answer, isOldest }: TradeRows =
       nextId === undefined
         ? await findFirst(walk, times.toMs)
         : await askById(walk, nextId, times, reachedMs !== undefined)
@@ -69,8 +71,8 @@ export async function* walkAggregateTrades(walk: TradeWalk): AsyncGenerator<Hist
       if (covered !== null && nextId !== undefined) await expectNone(walk, nextId, covered.toMs, times.toMs)
       return yield { observations: [], covered, missing: [] }
     }
-    // The venue answers very old ids with the oldest trade that it still has.
-    if (nextId !== undefined && first.a > nextId) {
+    // The venue answers very old ids and times with the oldest trade that it still has.
+    if (isOldest === true || (nextId !== undefined && first.a > nextId)) {
       const lost = rangeOrNull(fromMs, Math.min(first.T, range.toMs))
       if (lost !== null) yield notProvided(lost)
       fromMs = Math.max(fromMs, Math.min(first.T, range.toMs))
@@ -110,20 +112,21 @@ async function findFirst(walk: TradeWalk, endMs: number): Promise<TradeRows> {
     if (found.rows.length === 0) found = newest
   }
   const first = found.rows[0]
-  if (first !== undefined && first.T >= fromMs) await expectFirst(walk, first, endMs)
-  return found
+  if (first === undefined || first.T < fromMs) return found
+  return { ...found, isOldest: await expectFirst(walk, first, endMs) }
 }
 
-async function expectFirst(walk: TradeWalk, first: AggregateTradeRowWire, endMs: number): Promise<void> {
-  if (first.a === 0) return
+/** Returns whether it is the oldest trade that the venue still has, so that earlier ones may have been in the range. */
+async function expectFirst(walk: TradeWalk, first: AggregateTradeRowWire, endMs: number): Promise<boolean> {
+  if (first.a === 0) return false
   const range = { fromMs: 0, toMs: endMs }
   // Two, so that one remains of an answer that is cut in half.
   const { rows, answer } = await askTrades(walk, { fromId: first.a - 1, limit: 2 }, { range, maxRows: 2 })
   const before = rows[0]
-  // If the venue has no earlier number, this is the oldest trade that it still has.
-  const isFirst = before?.a === first.a || (before?.a === first.a - 1 && before.T < walk.range.fromMs)
-  if (!isFirst)
+  const isOldest = before?.a === first.a
+  if (!isOldest && !(before?.a === first.a - 1 && before.T < walk.range.fromMs))
     throw misfit(`trade ${first.a} is not the first from then on`, walk.path, answer, walk.deadLetters)
+  return isOldest
 }
 
 /** Expects no trade before `toMs` from an id on. */
