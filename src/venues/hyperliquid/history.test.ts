@@ -189,6 +189,23 @@ test('funding: answers for another time leave no rate out; before the listing th
   assert.deepEqual([observations.length, settledMs], [19, toMs])
 })
 
+test('funding: answers that end after half of their rates settle no hour that they lack', async () => {
+  const toMs = NOW - 30 * MINUTE
+  for (const hours of [2, 3, 6, 12, 20]) {
+    const rest = await restStandIn(({ body }) => {
+      const rows = answer(JSON.parse(body))
+      return Array.isArray(rows) ? rows.slice(0, Math.floor(rows.length / 2)) : rows
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const range = { fromMs: toMs - hours * HOUR, toMs }
+    await assert.rejects(
+      walkAll(venue, { topic: 'funding', symbol: 'ETH', range }),
+      /does not fit/,
+      `${hours} h`,
+    )
+  }
+})
+
 test('funding: up to half an hour after its settlement a rate may still come', async () => {
   const hourMs = Math.floor(NOW / HOUR) * HOUR
   for (const [afterMs, isSettled] of [

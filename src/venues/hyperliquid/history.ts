@@ -232,7 +232,7 @@ async function* walkFunding(
       const endMs = isFull ? last.venueTimeMs : settledMs
       const isOfRange = (timeMs: number) => timeMs >= leftOutMs && timeMs < endMs
       const found = again.find(({ venueTimeMs }) => isOfRange(venueTimeMs) && !known.has(venueTimeMs))
-      if (found !== undefined || again.length === 0) {
+      if (found !== undefined || isCutInHalf(again, nowMs)) {
         const answer = { receivedMs: nowMs, text: JSON.stringify(found ?? []) }
         throw misfit('a rate was left out before', FUNDING, answer, rest.deadLetters)
       }
@@ -244,6 +244,12 @@ async function* walkFunding(
     if (!isFull) return
     fromMs = nextMs
   }
+}
+
+/** An answer up to the present that ends after half of its rates, or has none, lacks as many hours as it has rates. */
+function isCutInHalf(rows: readonly FundingObservation[], nowMs: number): boolean {
+  const hoursLeft = Math.floor((nowMs - (rows.at(-1)?.venueTimeMs ?? 0)) / HOUR_MS)
+  return rows.length < FUNDING_PER_PAGE && hoursLeft >= rows.length
 }
 
 /** The newest hour if its rate may still come, otherwise the end of the range. */
