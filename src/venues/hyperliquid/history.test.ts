@@ -159,6 +159,20 @@ test('candles: answers for another time leave nothing out; a quiet time is read'
   assert.deepEqual([observations.length, settledMs], [0, Date.parse('2026-03-14T12:00Z')])
 })
 
+test('candles: answers that end after half of their candles settle nothing that they lack', async () => {
+  const toMs = Date.parse('2026-03-14T11:50:00Z')
+  for (const minutes of [5, 20, 90, 300]) {
+    const rest = await restStandIn(({ body }) => {
+      const rows = answer(JSON.parse(body))
+      return Array.isArray(rows) ? rows.slice(0, Math.floor(rows.length / 2)) : rows
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const range = { fromMs: toMs - minutes * MINUTE, toMs }
+    const walk = walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    await assert.rejects(walk, /does not fit/, `${minutes} min`)
+  }
+})
+
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }

@@ -124,7 +124,7 @@ async function* walkCandles(
     const again = rangeToConfirm(rows, settled, { oldestMs, venueNowMs, lengthMs })
     if (again !== undefined) {
       const found = await askCandles(rest, where, { ...request, range: again }, signal)
-      expectNoneLeftOut(rows, settled, found, rest)
+      expectNoneLeftOut(rows, settled, { ...found, range: again, lengthMs }, rest)
     }
     const observations = rows
       .filter(({ t }) => t < settledMs)
@@ -138,7 +138,8 @@ async function* walkCandles(
 /**
  * Candles without a trade are omitted. If the first or the last of a range are missing, a second request confirms it,
  * with candles before them and, if nothing came after them, up to the present. If the first answer was for another
- * time, the second has the candles that it left out; without any candle, the second proves nothing.
+ * time, the second has the candles that it left out. Without any candle, or if it may be cut off like the first, the
+ * second proves nothing: one that ends after half of its candles lacks at least as much time as it has.
  */
 function rangeToConfirm(
   rows: readonly CandleWire[],
@@ -159,10 +160,18 @@ function rangeToConfirm(
 function expectNoneLeftOut(
   rows: readonly CandleWire[],
   settled: HistoryRange,
-  again: { readonly rows: readonly CandleWire[]; readonly answer: RestResponse },
+  again: {
+    readonly rows: readonly CandleWire[]
+    readonly answer: RestResponse
+    readonly range: HistoryRange
+    readonly lengthMs: number
+  },
   { deadLetters }: RestAccess,
 ): void {
-  if (again.rows.length === 0)
+  const { fromMs, toMs } = again.range
+  const endMs = (again.rows.at(-1)?.t ?? fromMs - again.lengthMs) + again.lengthMs
+  const isCut = endMs < settled.toMs && toMs - endMs >= endMs - fromMs
+  if (isCut || again.rows.length === 0)
     throw misfit(`no candle before or after ${settled.fromMs}`, CANDLES, again.answer, deadLetters)
   const known = new Set(rows.map(({ t }) => t))
   const found = again.rows.find(({ t }) => t >= settled.fromMs && t < settled.toMs && !known.has(t))
