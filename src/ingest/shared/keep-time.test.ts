@@ -6,12 +6,12 @@ import { createVenueClock } from '../../venues/venue-clock.ts'
 import { keepTime } from './keep-time.ts'
 import type { Recorder } from './recorder.ts'
 
-const log = createLogger({ level: 'silent' })
-
 function world() {
   const clock = manualClock(Date.UTC(2026, 5, 1))
   const time = createVenueClock({ clock })
   const state = { isReachable: false, asked: 0, runs: 0 }
+  const lines: string[] = []
+  const log = createLogger({ level: 'warn', write: (line) => void lines.push(line) })
   const fetch = time.through(async () => {
     state.asked += 1
     if (!state.isReachable) throw new TypeError('fetch failed')
@@ -31,7 +31,7 @@ function world() {
         () => true,
         () => false,
       )
-      return { venue: 'a venue', ok, line: '' }
+      return { venue: 'a venue', ok, line: ok ? 'reachable' : 'the name could not be resolved' }
     },
   }
   async function pass(ms: number) {
@@ -40,14 +40,19 @@ function world() {
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  return { clock, time, state, pass, kept: keepTime(recorder, { time, venue, random: () => 0.5, log }) }
+  return { clock, state, lines, pass, kept: keepTime(recorder, { time, venue, random: () => 0.5, log }) }
 }
 
 test('nothing is recorded until the venue has answered anything', async () => {
-  const { state, pass, kept } = world()
+  const { state, lines, pass, kept } = world()
   const stop = new AbortController()
   const running = kept.run(stop.signal)
   await pass(120_000)
+  // Once, with what the check of the venue found.
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).why),
+    ['the name could not be resolved'],
+  )
   assert.equal(state.runs, 0)
   assert.ok(state.asked > 3 && state.asked < 60, `asked ${state.asked} times`)
   state.isReachable = true

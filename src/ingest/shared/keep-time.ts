@@ -31,11 +31,15 @@ export function keepTime(
   async function ask(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; !time.isKnown; attempt++) {
       const enough = new AbortController()
-      await Promise.race([venue.check({ signal: AbortSignal.any([signal, enough.signal]) }), time.whenKnown])
+      const checked = await Promise.race([
+        venue.check({ signal: AbortSignal.any([signal, enough.signal]) }),
+        time.whenKnown,
+      ])
       enough.abort()
       signal.throwIfAborted()
       if (time.isKnown) return
-      if (attempt === 0) log.warn({ venue: recorder.name }, 'the time of a venue is not known yet')
+      if (attempt === 0)
+        log.warn({ venue: recorder.name, why: checked?.line }, 'the time of a venue is not known yet')
       await time.sleep(backoffMs(ASK_AGAIN, attempt, random), signal)
     }
   }
