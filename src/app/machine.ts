@@ -1,5 +1,6 @@
 /** The machine as `tapeline doctor` examines it; every request has its own time limit. */
 
+import { globSync } from 'node:fs'
 import { connect } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +25,16 @@ import { liveSetting } from './live-setting.ts'
 import { openVenue } from './open-venue.ts'
 
 const ASK_WITHIN_MS = 10_000
+/** Of the systemd unit: `EnvironmentFile=` in deploy/systemd. */
+const UNIT_SETTINGS = '/etc/tapeline'
 
 export function examinedMachine(
   { config, warnings, file }: LoadedConfig,
-  { clock, storePassword }: { clock: Clock; storePassword: string | undefined },
+  {
+    clock,
+    storePassword,
+    unitSettings = UNIT_SETTINGS,
+  }: { clock: Clock; storePassword: string | undefined; unitSettings?: string },
 ): Machine {
   const settings = [...new Set(config.live.map((source) => venueOfSource(source as Source)))].flatMap(
     (name) => (name === undefined ? [] : [liveSetting(name, config)]),
@@ -35,7 +42,7 @@ export function examinedMachine(
   return {
     config,
     warnings,
-    configFile: file,
+    settingsFiles: [...(file === undefined ? [] : [file]), ...globSync(join(unitSettings, '*.env'))],
     nowMs: clock.now(),
     service: runningService(config.data),
     memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),

@@ -45,6 +45,9 @@ const DAY_MS = 86_400_000
 /** A folder on a real disk, because tests usually have their files in memory. */
 const folder = mkdtempSync(join('/var/tmp', 'tapeline-doctor-'))
 const data = join(folder, 'data')
+/** In place of /etc/tapeline. */
+const unitSettings = join(folder, 'etc')
+const unitEnv = join(unitSettings, 'tapeline.env')
 const strong = (seed: string) => Buffer.from(`${seed}-4fK9zQ2mVb7XwP1cRt8L`).toString('base64')
 let node: FakeNode
 let venue: Awaited<ReturnType<typeof startVenue>>
@@ -81,6 +84,8 @@ async function startVenue() {
 before(async () => {
   if (SKIP_CERTIFICATES) return
   mkdirSync(data, { mode: 0o700 })
+  mkdirSync(unitSettings)
+  writeFileSync(unitEnv, 'TAPELINE_LIVE=all', { mode: 0o600 })
   await openStores(parseStoreAddress(data), systemClock).accounts().close()
   for (const name of readdirSync(data)) chmodSync(join(data, name), 0o600)
   writeFileSync(join(data, 'cursor.key'), 'x', { mode: 0o600 })
@@ -114,7 +119,8 @@ after(async () => {
 })
 
 function machine(env: Record<string, string> = {}, password?: string): Machine {
-  return examinedMachine(loadConfig({ ...good, ...env }), { clock: systemClock, storePassword: password })
+  const options = { clock: systemClock, storePassword: password, unitSettings }
+  return examinedMachine(loadConfig({ ...good, ...env }), options)
 }
 
 const skip = SKIP_CERTIFICATES
@@ -154,7 +160,10 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
     ['a database that others read', () => withMode(join(data, 'accounts.db'), 0o644)],
     ['a key that others read', () => withMode(join(data, 'cursor.key'), 0o640)],
   ],
-  'settings file': [['settings that others read', () => machine({ TAPELINE_CONFIG: writeSettings(0o644) })]],
+  'settings file': [
+    ['settings that others read', () => machine({ TAPELINE_CONFIG: writeSettings(0o644) })],
+    ['settings of the systemd unit that others read', () => withMode(unitEnv, 0o644)],
+  ],
   'file system': [
     [
       'databases in memory',

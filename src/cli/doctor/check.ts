@@ -18,8 +18,8 @@ export interface Machine {
   readonly config: Config
   /** Variables that look like settings but are not. */
   readonly warnings: readonly string[]
-  /** The file that TAPELINE_CONFIG names. */
-  readonly configFile: string | undefined
+  /** The file that TAPELINE_CONFIG names, and those that the systemd unit reads. */
+  readonly settingsFiles: readonly string[]
   readonly nowMs: number
   /** The service that runs on the data folder. */
   readonly service: { readonly pid: number } | undefined

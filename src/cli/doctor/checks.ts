@@ -1,7 +1,7 @@
 import type { DoctorCheck } from './check.ts'
 import { nodeEncryption, nodes, store, storeEncryption, venues, webhookEgress } from './connection-checks.ts'
 import { metrics, plainExposure, publicUrl, trustedProxies, webhookTargets } from './exposure-checks.ts'
-import { backup, configFile, dataFiles, dataFolder, fileSystem, serviceUser } from './folder-checks.ts'
+import { backup, dataFiles, dataFolder, fileSystem, serviceUser, settingsFiles } from './folder-checks.ts'
 import { clock, disk, memory, openFiles } from './machine-checks.ts'
 import { secrets, settings, storePassword } from './secret-checks.ts'
 import { certificate, certificateExpiry, privateKey } from './tls-checks.ts'
@@ -12,7 +12,7 @@ export const DOCTOR_CHECKS: readonly DoctorCheck[] = [
   serviceUser,
   dataFolder,
   dataFiles,
-  configFile,
+  settingsFiles,
   fileSystem,
   disk,
   memory,

@@ -47,12 +47,15 @@ export const dataFiles: DoctorCheck = {
   },
 }
 
-export const configFile: DoctorCheck = {
+export const settingsFiles: DoctorCheck = {
   name: 'settings file',
-  run({ configFile: file }) {
-    if (file === undefined || (statSync(file).mode & OTHERS) === 0) return NOTHING
-    return [{ finding: `Other users can read the secrets in ${file}.`, todo: `chmod 600 ${file}` }]
-  },
+  run: ({ settingsFiles: files }) =>
+    files
+      .filter((file) => (statSync(file).mode & OTHERS) !== 0)
+      .map((file) => ({
+        finding: `Other users can read the secrets in ${file}.`,
+        todo: `chmod 600 ${file}`,
+      })),
 }
 
 export const fileSystem: DoctorCheck = {
