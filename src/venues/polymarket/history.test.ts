@@ -68,7 +68,7 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
       })
       return {
         data: isSecond
-          ? [point(WINDOW + 60, 0.4), { timestamp: WINDOW + 90, price: 1, resolution_seconds: 0 }]
+          ? [point(WINDOW + 150, 0.4), { timestamp: WINDOW + 190, price: 1, resolution_seconds: 0 }]
           : [point(WINDOW, 0.5)],
         pagination: { has_more: !isSecond, next_cursor: isSecond ? null : 'c1' },
       }
@@ -90,7 +90,7 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
     page?.observations.map((each) => (each.kind === 'mid' ? [each.venueTimeMs, each.price] : [])),
     [
       [WINDOW * 1_000, '0.5'],
-      [(WINDOW + 60) * 1_000, '0.4'],
+      [(WINDOW + 150) * 1_000, '0.4'],
     ],
   )
   assert.deepEqual(page?.covered, range)
@@ -103,6 +103,36 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
   assert.deepEqual(
     old.map(({ covered, missing }) => [covered, missing.length]),
     [[null, 1]],
+  )
+})
+
+test('an answer about a running market without midpoints for more than three minutes fails: it is cut or old', async (t) => {
+  let times: number[] = []
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      const data = times.map((after) => ({ timestamp: WINDOW + after, price: 0.5, resolution_seconds: 60 }))
+      return { data, pagination: { has_more: false } }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const range = { fromMs: (WINDOW - 3_600) * 1_000, toMs: (END + 600) * 1_000 }
+  const request = { topic: 'mids', symbol: 'BTC', market: `${CONDITION}#Up`, range } as const
+  const isCovered = async (...seconds: number[]) => {
+    times = seconds
+    const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 1), hosts })
+    try {
+      const pages = await Array.fromAsync(venue.history(request, { signal: new AbortController().signal }))
+      return pages.every(({ covered }) => covered !== null)
+    } catch {
+      return false
+    }
+  }
+  assert.equal(await isCovered(120, 270), true)
+  assert.deepEqual(
+    [await isCovered(60), await isCovered(10, 200), await isCovered(200, 290)],
+    [false, false, false],
   )
 })
 

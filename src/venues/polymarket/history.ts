@@ -59,6 +59,8 @@ const MIDS_MARGIN_MS = 3_600_000
 const MIDS_KEPT_MS = 7 * 24 * 3_600_000
 /** A shorter part of a running market may fall between two midpoints. */
 const MIN_QUOTED_MS = 2 * MID_SECONDS * 1_000
+/** The longest time between two midpoints in recordings of a week is two and a half minutes. */
+const MAX_UNQUOTED_MS = 3 * MID_SECONDS * 1_000
 
 export interface PolymarketRest extends PolymarketAskers {
   now(): number
@@ -425,16 +427,28 @@ async function* walkMids(
     const { mids, isFine } = await askMids(rest, leg, window, signal)
     const observations = mids.filter(({ venueTimeMs: at }) => at >= window.fromMs && at < window.toMs)
     const covered = rangeOrNull(window.fromMs, Math.min(window.toMs, askedMs - SETTLE_MS))
-    // A running market is quoted every minute, so an empty answer about one proves nothing.
-    if (observations.length === 0 && isRunning(market, window))
-      throw new VenueError('polymarket lists no midpoint of a running market', { isFinal: false })
+    const times = observations.map(({ venueTimeMs }) => venueTimeMs)
+    if (isFine && lacksMids(times, market, window))
+      throw new VenueError('polymarket lacks midpoints of a running market', { isFinal: false })
     yield { observations, covered: isFine ? covered : null, missing: [] }
   }
 }
 
-function isRunning({ startTime, endTime }: UpDownMarket['market'], { fromMs, toMs }: HistoryRange): boolean {
-  if (startTime == null || endTime == null) return true
-  return Math.min(endTime, toMs) - Math.max(startTime, fromMs) >= MIN_QUOTED_MS
+/** A running market is quoted every minute, so an answer that is empty, or has no midpoint for longer, is cut or old. */
+function lacksMids(
+  times: readonly number[],
+  { startTime, endTime }: UpDownMarket['market'],
+  { fromMs, toMs }: HistoryRange,
+): boolean {
+  const startMs = Math.max(startTime ?? fromMs, fromMs)
+  const endMs = Math.min(endTime ?? toMs, toMs)
+  if (times.length === 0) return endMs - startMs >= MIN_QUOTED_MS
+  let atMs = startMs
+  for (const timeMs of [...times, endMs]) {
+    if (Math.min(timeMs, endMs) - atMs > MAX_UNQUOTED_MS) return true
+    atMs = Math.max(atMs, timeMs)
+  }
+  return false
 }
 
 /** A bucket that begins before the window may reach into it, and the settlement follows after the end. */
