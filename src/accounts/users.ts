@@ -79,11 +79,14 @@ export function createUsers(deps: {
         { role: 'customer', accountId: null },
         { caller, auditOf, write: (user, also) => store.createUser(user, also) },
       ),
-    /** The user if e-mail and password match. */
-    async verify({ email, password }: Credentials, caller?: HashCaller): Promise<UserRecord | undefined> {
+    /** The user if e-mail and password match, with the hash of the password. */
+    async verify(
+      { email, password }: Credentials,
+      caller?: HashCaller,
+    ): Promise<{ user: UserRecord; passwordHash: string } | undefined> {
       const found = await store.findUser(email.trim())
       const fits = await passwords.verify(password, found?.passwordHash, caller)
-      return fits ? found?.user : undefined
+      return fits ? found : undefined
     },
     /** Ends all other sessions of the user. */
     async changePassword(
@@ -96,16 +99,23 @@ export function createUsers(deps: {
       if (!(await passwords.verify(current, found?.passwordHash, caller))) return false
       check(user.email, next)
       const passwordHash = await passwords.hash(next, caller)
-      const change = { userId: user.id, passwordHash, keptSession: hashToken(token) }
+      // Hashing takes time, in which the password may have been changed or reset.
+      const replaces = found?.passwordHash
+      const change = { userId: user.id, passwordHash, keptSession: hashToken(token), replaces }
       return store.setPassword(change, auditOf?.(user))
     },
-    async openSession(userId: string) {
+    /**
+     * @param passwordHash of the password with which the user signed in. If it was changed or reset since, which ends
+     * all sessions, there is no new one either.
+     */
+    async openSession(userId: string, passwordHash?: string) {
       const token = newToken(randomBytes)
       const createdAtMs = clock.now()
       const expiresAtMs = createdAtMs + SESSION_MS
       await store.pruneSessions()
-      await store.createSession({ hash: hashToken(token), userId, createdAtMs, expiresAtMs })
-      return { token, expiresAtMs }
+      const session = { hash: hashToken(token), userId, createdAtMs, expiresAtMs }
+      const isOpen = await store.createSession({ ...session, openedWith: passwordHash })
+      return isOpen ? { token, expiresAtMs } : undefined
     },
     async findSession(token: string): Promise<SessionRecord | undefined> {
       const session = await store.findSession(hashToken(token))

@@ -41,18 +41,27 @@ export interface UsersStore {
   createUser(user: NewUser, also?: WithUser): Promise<UserRecord>
   findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
   listUsers(): Promise<UserRecord[]>
-  /** Also invalidates any outstanding reset link, and ends the user's sessions other than `keptSession` (a hash). */
+  /**
+   * Also invalidates any outstanding reset link, and ends the user's sessions other than `keptSession` (a hash).
+   *
+   * @param change.replaces the hash that the password must still have; otherwise nothing changes, which is false
+   */
   setPassword(
-    change: { userId: string; passwordHash: string; keptSession: string },
+    change: { userId: string; passwordHash: string; keptSession: string; replaces?: string | undefined },
     audit?: AuditEntry,
   ): Promise<boolean>
 
+  /**
+   * @param session.openedWith the hash that the user's password must still have; otherwise there is no session, which
+   * is false
+   */
   createSession(session: {
     hash: string
     userId: string
     createdAtMs: number
     expiresAtMs: number
-  }): Promise<void>
+    openedWith?: string | undefined
+  }): Promise<boolean>
   findSession(hash: string): Promise<SessionRecord | undefined>
   deleteSession(hash: string): Promise<void>
   /** Deletes expired sessions. */

@@ -107,9 +107,15 @@ export async function currentSession(
 export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
   const { users, throttle, cookies, devices, clock } = deps
 
-  async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
+  async function enter(
+    user: UserRecord,
+    context: RouteContext,
+    passwordHash?: string,
+  ): Promise<DashboardReply> {
     await users.closeSession(context.token)
-    const { token, expiresAtMs } = await users.openSession(user.id)
+    const session = await users.openSession(user.id, passwordHash)
+    if (session === undefined) throw wrongCredentials()
+    const { token, expiresAtMs } = session
     const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
     return json(await viewOf(deps, token, user), 200, [...cookie, ...devices.set(user.email)])
   }
@@ -133,18 +139,17 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const credentials = readJsonBody(SignIn, context.request)
       const { address, headers } = context.request
       const knownDevice = devices.knows(headers, credentials.email)
-      const user = await throttle
+      const found = await throttle
         .signIn({ email: credentials.email, address, knownDevice }, ({ known }) =>
           users.verify(credentials, { address, known }),
         )
         .catch(refuseCrowd)
-      if (user === undefined) {
-        throw new DashboardError(401, 'wrong_credentials', 'The e-mail address or the password is wrong.')
-      }
+      if (found === undefined) throw wrongCredentials()
+      const { user, passwordHash } = found
       if (user.role === 'operator') {
         await deps.audit.note(entry('operator.signed_in', context.request)(user))
       }
-      return enter(user, context)
+      return enter(user, context, passwordHash)
     }),
     openRoute('POST sign-up', async (context) => {
       if (!deps.signUp)
@@ -217,4 +222,8 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       return json(await viewOf(deps, next, undefined), 200, cookies.set(next))
     }),
   ]
+}
+
+function wrongCredentials(): DashboardError {
+  return new DashboardError(401, 'wrong_credentials', 'The e-mail address or the password is wrong.')
 }

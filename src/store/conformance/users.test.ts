@@ -170,6 +170,42 @@ for (const engine of ENGINES) {
       assert.equal(await store.takePasswordReset({ hash: 'late', passwordHash: 'x' }), false)
     }))
 
+  test(`${engine.name}: a password that was replaced in the meantime neither opens a session nor allows a change`, () =>
+    withUsers(engine, async (store) => {
+      await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
+      await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
+      const open = (hash: string, openedWith: string) =>
+        store.createSession({ hash, userId: 'usr_1', createdAtMs: 1, expiresAtMs: 9_000, openedWith })
+      const change = (passwordHash: string, replaces: string) =>
+        store.setPassword({ userId: 'usr_1', passwordHash, keptSession: '', replaces })
+      assert.equal(await open('early', 'h'), true)
+      const changes = await Promise.all([change('a', 'h'), change('b', 'h')])
+      assert.deepEqual(changes.toSorted(), [false, true])
+      const now = changes[0] ? 'a' : 'b'
+      assert.equal((await store.findUser(USER.email))?.passwordHash, now)
+      assert.equal(await store.findSession('early'), undefined)
+      assert.equal(await open('late', 'h'), false)
+      assert.equal(await store.findSession('late'), undefined)
+
+      assert.equal(await open('kept', now), true)
+      await store.putPasswordReset({ hash: 'link', userId: 'usr_1', expiresAtMs: 1e15 })
+      assert.equal(await change('c', 'h'), false)
+      assert.ok(await store.findSession('kept'), 'a refused change ends no session')
+      assert.ok(await store.findPasswordReset('link'), 'nor a link')
+
+      // Whatever the order of the two, no session that was opened with the old password is left.
+      for (let round = 0; round < 10; round++) {
+        await store.putPasswordReset({ hash: `r${round}`, userId: 'usr_1', expiresAtMs: 1e15 })
+        const hash = (await store.findUser(USER.email))?.passwordHash ?? ''
+        await Promise.all([
+          open(`s${round}`, hash),
+          store.takePasswordReset({ hash: `r${round}`, passwordHash: `p${round}` }),
+          open(`t${round}`, hash),
+        ])
+        for (const name of ['s', 't']) assert.equal(await store.findSession(`${name}${round}`), undefined)
+      }
+    }))
+
   test(`${engine.name}: a change and its entry in the audit log are written together, or neither is`, () =>
     withUsers(engine, async (store) => {
       const entry = (action: string) => ({ atMs: 1, actor: 'me', action, accountId: 'acc_1', detail: '' })

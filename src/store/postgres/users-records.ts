@@ -20,6 +20,15 @@ const USER_BY_EMAIL = statement(
 )
 const ALL_USERS = statement('user_all', `SELECT ${USER} FROM users u ORDER BY u.created_at, u.id`)
 const SET_PASSWORD = statement('user_set_password', 'UPDATE users SET password_hash = $2 WHERE id = $1')
+const REPLACE_PASSWORD = statement(
+  'user_replace_password',
+  'UPDATE users SET password_hash = $2 WHERE id = $1 AND password_hash = $3',
+)
+/** Waits for a change of the password that is being written, and lets none begin before the end of the transaction. */
+const HAS_PASSWORD = statement(
+  'user_has_password',
+  'SELECT 1 FROM users WHERE id = $1 AND password_hash = $2 FOR SHARE',
+)
 const END_RESETS = statement('reset_end', 'DELETE FROM password_resets WHERE user_id = $1')
 
 const INSERT_SESSION = statement(
@@ -83,23 +92,30 @@ export function userRecords(db: Database): UsersStore {
       return { user, passwordHash }
     },
     listUsers: () => db.rows<UserRecord>(ALL_USERS),
-    setPassword: ({ userId, passwordHash, keptSession }, audit) =>
+    setPassword: ({ userId, passwordHash, keptSession, replaces }, audit) =>
       db.write(async (tx) => {
-        const [, changed] = await Promise.all([
+        const changed =
+          replaces === undefined
+            ? await tx.run(SET_PASSWORD, [userId, passwordHash])
+            : await tx.run(REPLACE_PASSWORD, [userId, passwordHash, replaces])
+        if (changed === 0) return false
+        await Promise.all([
           tx.run(END_RESETS, [userId]),
-          tx.run(SET_PASSWORD, [userId, passwordHash]),
           tx.run(DELETE_SESSIONS_OF, [userId, keptSession]),
+          insertAudit(tx, audit),
         ])
-        if (changed > 0) await insertAudit(tx, audit)
-        return changed > 0
+        return true
       }),
 
-    createSession: ({ hash, userId, createdAtMs, expiresAtMs }) =>
+    createSession: ({ hash, userId, createdAtMs, expiresAtMs, openedWith }) =>
       db.write(async (tx) => {
+        if (openedWith !== undefined && (await tx.rows(HAS_PASSWORD, [userId, openedWith])).length === 0)
+          return false
         await Promise.all([
           tx.run(INSERT_SESSION, [hash, userId, createdAtMs, expiresAtMs]),
           tx.run(DROP_OLDEST_SESSIONS, [userId]),
         ])
+        return true
       }),
     async findSession(hash) {
       type Found = UserRecord & { sessionAtMs: number; expiresAtMs: number }

@@ -61,7 +61,9 @@ export function userWriters(db: DatabaseSync) {
     'INSERT INTO users (id, email, role, account_id, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
   const setPassword = db.prepare('UPDATE users SET password_hash = ? WHERE id = ?')
+  const replacePassword = db.prepare('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?')
   const insertSession = db.prepare('INSERT INTO sessions VALUES (?, ?, ?, ?)')
+  const passwordOf = db.prepare('SELECT password_hash AS hash FROM users WHERE id = ?')
   const dropOldest = db.prepare(
     `DELETE FROM sessions WHERE user_id = ?1 AND hash NOT IN
        (SELECT hash FROM sessions WHERE user_id = ?1 ORDER BY created_at DESC, hash LIMIT ${MAX_SESSIONS})`,
@@ -90,17 +92,24 @@ export function userWriters(db: DatabaseSync) {
   return {
     createUser,
     setPassword: (
-      ...[{ userId, passwordHash, keptSession }, audit]: Parameters<UsersStore['setPassword']>
+      ...[{ userId, passwordHash, keptSession, replaces }, audit]: Parameters<UsersStore['setPassword']>
     ) => {
-      if (setPassword.run(passwordHash, userId).changes === 0) return false
+      const { changes } =
+        replaces === undefined
+          ? setPassword.run(passwordHash, userId)
+          : replacePassword.run(passwordHash, userId, replaces)
+      if (changes === 0) return false
       endResets.run(userId)
       deleteSessions.run(userId, keptSession)
       insertAudit(audit)
       return true
     },
     createSession: (session: Parameters<UsersStore['createSession']>[0]) => {
+      const { openedWith } = session
+      if (openedWith !== undefined && passwordOf.get(session.userId)?.hash !== openedWith) return false
       insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs)
       dropOldest.run(session.userId)
+      return true
     },
     deleteSession: (hash: string) => void deleteSession.run(hash),
     pruneSessions: (nowMs: number) => void pruneSessions.run(nowMs),
