@@ -49,3 +49,36 @@ test('a body that stops arriving gives its memory back after the 408, while the 
   assert.equal(hasRoom(), true)
   assert.equal(client.destroyed, false)
 })
+
+test('an unreadable request ends an earlier answer that is only partly written, and never gets into it', async (t) => {
+  const server = createServer(TIMES)
+  const readers = keepHalfClosedReaders(server, 60_000)
+  server.on('request', (request, response) => {
+    response.writeHead(200, { 'Content-Length': 1_000 })
+    if (request.url === '/whole') response.end('.'.repeat(1_000))
+    else response.write('.'.repeat(10))
+  })
+  server.on('clientError', (error, socket) =>
+    answerClientError(error, socket as never, 'req_1', readers.isInAnswer(socket as never)),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const answerTo = async (path: string, next: string) => {
+    const client = connect({ port, host: '127.0.0.1' })
+    let text = ''
+    client.on('data', (data) => {
+      text += data
+    })
+    client.on('error', () => {})
+    client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await once(client, 'data')
+    client.write(next)
+    await once(client, 'close')
+    return text.match(/HTTP\/1\.1 \d+/g)
+  }
+  for (const next of ['no request\r\n\r\n', 'GET /late HTTP/1.1\r\n']) {
+    assert.deepEqual(await answerTo('/part', next), ['HTTP/1.1 200'])
+    assert.equal((await answerTo('/whole', next))?.length, 2)
+  }
+})

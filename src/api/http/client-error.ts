@@ -7,9 +7,17 @@ const CLOSE_WITHIN_MS = 1_000
 /**
  * Answers bytes that are not a complete HTTP request, and closes the connection. Ending our side is not enough: as long
  * as the client keeps its side open, the request would stay unfinished and its body in memory.
+ *
+ * @param isInAnswer whether an earlier answer is only partly written, so that the client would take this one for the
+ * rest of it; the connection is then only closed
  */
-export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+export function answerClientError(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+  isInAnswer = false,
+): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || isInAnswer) {
     socket.destroy()
     return
   }

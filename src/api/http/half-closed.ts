@@ -19,7 +19,12 @@ export function whenHalfClosed(probe: () => void): void {
   for (const ms of PROBE_AFTER_MS) setTimeout(probe, ms).unref()
 }
 
-export function keepHalfClosedReaders(server: Server, unreadMs: number): void {
+interface Readers {
+  /** Whether an answer on this connection is only partly written. */
+  isInAnswer(socket: Socket): boolean
+}
+
+export function keepHalfClosedReaders(server: Server, unreadMs: number): Readers {
   const answering = new WeakMap<Socket, Set<ServerResponse>>()
   Object.assign(server, { httpAllowHalfOpen: true })
   server.setTimeout(unreadMs)
@@ -49,4 +54,11 @@ export function keepHalfClosedReaders(server: Server, unreadMs: number): void {
     const isWaiting = (answering.get(socket)?.size ?? 0) > 0
     if (!isWaiting || socket.writableLength > 0) socket.destroy()
   })
+
+  return {
+    isInAnswer(socket) {
+      const open = answering.get(socket)
+      return open !== undefined && [...open].some((one) => one.headersSent && !one.writableEnded)
+    },
+  }
 }

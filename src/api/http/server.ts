@@ -139,7 +139,8 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     {
       onBadUrl: (request, reply) =>
         fail(request, reply, new ApiError('not_found', 'The path is not readable.')),
-      onClientError: (error, socket) => answerClientError(error, socket, nextId()),
+      onClientError: (error, socket) =>
+        answerClientError(error, socket, nextId(), readers.isInAnswer(socket)),
     },
     isTrustedProxy,
   )
@@ -242,7 +243,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   // An unknown expectation may be ignored. Node itself would answer it without limits and not in our format.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
-  keepHalfClosedReaders(app.server, keepAliveMs)
+  const readers = keepHalfClosedReaders(app.server, keepAliveMs)
   boundDropped(app.server)
   boundPipelines(app.server, parseInTurns(app.server))
   const fastHttp = openFastHttp(app.server, {
