@@ -16,6 +16,7 @@ function open(
   http: McpHttp,
   bounds: { maxInFlight?: number; requestMs?: number } = {},
   unread = new UnreadAnswers(),
+  accountOf = () => 'acc',
 ) {
   const app = Fastify()
   app.removeAllContentTypeParsers()
@@ -24,7 +25,7 @@ function open(
   addMcp(app, {
     http,
     ...bounds,
-    gate: { admit: async () => ({ key: 'svc_test_key', accountId: 'acc' }) },
+    gate: { admit: async () => ({ key: 'svc_test_key', accountId: accountOf() }) },
     endpointGate: {
       handle: () => assert.fail('nothing is read here'),
       view: () => assert.fail(),
@@ -48,10 +49,13 @@ function open(
 
 test('the 201st request at a time is refused, and served once another has ended', async () => {
   const ends: (() => void)[] = []
-  const { app, post } = open({
-    serve: () => new Promise((resolve) => ends.push(() => resolve(REPLY))),
-    close: async () => {},
-  })
+  let asked = 0
+  const { app, post } = open(
+    { serve: () => new Promise((resolve) => ends.push(() => resolve(REPLY))), close: async () => {} },
+    {},
+    undefined,
+    () => `acc_${asked++ % 5}`,
+  )
   const running = Array.from({ length: 200 }, () => post())
   while (ends.length < 200) await new Promise((resolve) => setImmediate(resolve))
   const refused = await post()
@@ -62,6 +66,33 @@ test('the 201st request at a time is refused, and served once another has ended'
   while (ends.length < 201) await new Promise((resolve) => setImmediate(resolve))
   for (const end of ends) end()
   assert.deepEqual([...new Set((await Promise.all([...running, next])).map((one) => one.statusCode))], [200])
+  await app.close()
+})
+
+test('an account gets a quarter of the requests at a time, and leaves the rest to others', async () => {
+  const ends: (() => void)[] = []
+  let accountId = 'first'
+  const { app, post } = open(
+    { serve: () => new Promise((resolve) => ends.push(() => resolve(REPLY))), close: async () => {} },
+    { maxInFlight: 8 },
+    undefined,
+    () => accountId,
+  )
+  const running = [post(), post()]
+  while (ends.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  const refused = await post()
+  assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '1'])
+  assert.match(refused.json().message, /^2 requests of this account /)
+  accountId = 'second'
+  const other = post()
+  while (ends.length < 3) await new Promise((resolve) => setImmediate(resolve))
+  ends[0]?.()
+  assert.equal((await running[0])?.statusCode, 200)
+  accountId = 'first'
+  const next = post()
+  while (ends.length < 4) await new Promise((resolve) => setImmediate(resolve))
+  for (const end of ends) end()
+  for (const one of [...running, other, next]) assert.equal((await one).statusCode, 200)
   await app.close()
 })
 

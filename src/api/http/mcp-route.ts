@@ -6,6 +6,7 @@ import { errorReply, toApiError } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { McpGate } from '../../gate/mcp-gate.ts'
 import type { GateReply } from '../../gate/request.ts'
+import { ActiveCounts } from '../../kit/active-counts.ts'
 import type { Logger } from '../../kit/log.ts'
 import { gateCall } from '../mcp/call-gate.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
@@ -27,6 +28,8 @@ export interface McpOptions {
 
 const MAX_BATCH = 8
 const MAX_IN_FLIGHT = 200
+/** An account gets a quarter of them, because some requests last until their time is over. */
+const SHARE_OF_ACCOUNT = 4
 const MAX_SHOWN_ID = 60
 const REQUEST_MS = 30_000
 const BUSY_RETRY_SECONDS = 1
@@ -46,6 +49,8 @@ interface McpContext<Services> extends McpOptions {
 export function addMcp<Services>(app: FastifyInstance, context: McpContext<Services>): void {
   const { http, maxInFlight = MAX_IN_FLIGHT, requestMs = REQUEST_MS } = context
   const { unread } = context.endpointGate
+  const maxOfAccount = Math.ceil(maxInFlight / SHARE_OF_ACCOUNT)
+  const ofAccount = new ActiveCounts<string>()
   let inFlight = 0
 
   async function answer(request: FastifyRequest, id: string): Promise<GateReply> {
@@ -56,8 +61,10 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const messages = Array.isArray(body) ? body.length : 1
     const { key, accountId } = await context.gate.admit({ headers, search, address }, messages)
     unread.check(accountId)
-    if (inFlight >= maxInFlight) throw busy(maxInFlight)
+    if (ofAccount.left(accountId, maxOfAccount) <= 0) throw busy(`${maxOfAccount} requests of this account`)
+    if (inFlight >= maxInFlight) throw busy(`${maxInFlight} requests`)
     inFlight++
+    const leave = ofAccount.add(accountId)
     const endsAt = performance.now() + requestMs
     const isGone = () => request.raw.socket.destroyed || performance.now() > endsAt
     const call = gateCall(context.endpointGate, context.routes, { requestId: id, key, address, isGone })
@@ -65,7 +72,10 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const session = { call, isOver: isGone, onFault }
     const served = http
       .serve({ headers: passedOf(headers), body, session, endsInMs: requestMs })
-      .finally(() => inFlight--)
+      .finally(() => {
+        inFlight--
+        leave()
+      })
     const { status, contentType, body: text } = await within(served, requestMs)
     const type = contentType === null ? [] : ['Content-Type', contentType]
     return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text, readBy: accountId }
@@ -127,9 +137,9 @@ function passedOf(headers: FastifyRequest['headers']): Record<string, string> {
   return passed
 }
 
-function busy(maxInFlight: number): ApiError {
+function busy(requests: string): ApiError {
   const headers = [['Retry-After', String(BUSY_RETRY_SECONDS)]] as const
-  const text = `${maxInFlight} requests of MCP are in progress. Try again in a moment.`
+  const text = `${requests} are in progress with MCP. Try again in a moment.`
   return new ApiError('rate_limited', text, { retry_after: BUSY_RETRY_SECONDS }, headers)
 }
 
