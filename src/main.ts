@@ -134,6 +134,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const loaded = loadConfig()
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
+  process.stdout.on('error', ignoreGoneReader)
   if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(`${JSON.stringify(await openapiOf(), null, 2)}\n`)
   else if (command === HEALTH_COMMAND)
@@ -141,6 +142,11 @@ async function main(argv: readonly string[]): Promise<number> {
   else if (command === DOCTOR_COMMAND) await examineMachine(loaded, output, json)
   else await runOnStore(command, loaded, values, output)
   return 0
+}
+
+/** Whoever reads the output may end early (`| head`); the command still does all of its work. */
+function ignoreGoneReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 /** `get` and `cost` have a command for every endpoint; the endpoints are loaded only for these two. */

@@ -1,5 +1,8 @@
 /** The command line as operators' scripts use it, while the service runs on the same folder. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { ask } from '../fakes/client.ts'
@@ -112,6 +115,13 @@ test('mistakes are reported in one sentence: exit code 2 where the command is wr
     assert.match(result.stderr, message)
     assert.doesNotMatch(result.stderr, /\n\s+at /, 'no stack')
   }
+})
+
+test('a reader that ends early (`| head`) does not end a command', async () => {
+  const child = spawn(process.execPath, ['src/main.ts', 'openapi'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  const [[code], complaint] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  assert.deepEqual([code, complaint], [0, ''])
 })
 
 test('the output is tables and help unless --json is given', async () => {
