@@ -91,6 +91,14 @@ export class OracleCandleCloser {
     for (const candle of regained) if (!this.isUnknown(candle.fromMs)) this.confirm(candle)
   }
 
+  /** Nobody knows at present whether closed candles that are not final have changed: they are a gap. */
+  doubt(): void {
+    const range = { fromMs: this.finalToMs, toMs: this.closedToMs ?? 0 }
+    if (range.fromMs >= range.toMs) return
+    for (const piece of uncovered(range, this.hollow))
+      this.parts.tracker.lost(this.feed, piece.fromMs, piece.toMs, 'not_observed')
+  }
+
   /** Nothing before this instant can be replaced any more. */
   settle(settledMs: number): void {
     const toMs = Math.min(this.closedToMs ?? 0, candleStart(settledMs, this.parts.interval))

@@ -27,6 +27,8 @@ const DAY_MS = 86_400_000
 /** After a long outage, rounds are requested from where the candles end, but not further back than this. */
 const MAX_OUTAGE_MS = 31 * DAY_MS
 const REQUEST_AGAIN_MS = 15_000
+/** Without an answer for this long, candles that are not final may have changed with their blocks. */
+const UNREAD_MS = 60_000
 /** How often a round on which the nodes disagree is requested; after that it stays a gap. */
 const MAX_REQUESTS = 20
 /** Updates that no candle needs any more are forgotten once there are this many. */
@@ -63,6 +65,8 @@ export class OracleSymbolRecorder implements LiveRecorder {
   private hasPast = false
   private hasBegun = false
   private requestAgainMs = 0
+  /** Since when the nodes give no answer; infinite once candles are doubted for it, undefined while they answer. */
+  private unreadSinceMs: number | undefined
   /** Before this instant the oracle may not have existed. */
   private firstMs = Number.POSITIVE_INFINITY
   private newest: OracleRoundObservation | undefined
@@ -104,9 +108,11 @@ export class OracleSymbolRecorder implements LiveRecorder {
   gap(_topic: Topic, fromMs: number, toMs: number): void {
     if (!Number.isFinite(fromMs)) {
       this.gaps.addOpen(fromMs, toMs)
+      this.unreadSinceMs = undefined
       return
     }
     this.show(this.parts.clock.now())
+    this.unreadSinceMs ??= this.parts.clock.now()
     // Coverage ends where the knowledge of the nodes ended, which may be a little earlier, or at a candle that has no
     // answer yet. Before the past is known, it has not begun.
     const claimedMs = Math.min(fromMs, ...this.closers.map((closer) => closer.claimedToMs))
@@ -127,10 +133,18 @@ export class OracleSymbolRecorder implements LiveRecorder {
 
   show(nowMs: number): void {
     if (!this.hasPast) return
+    if (nowMs - (this.unreadSinceMs ?? nowMs) >= UNREAD_MS) this.doubtUnsettled()
     for (const closer of this.closers) {
       closer.show(nowMs)
       this.parts.tracker.limit(closer.feed, closer.claimedToMs)
     }
+  }
+
+  /** Candles that are not final are a gap, until their rounds are requested with those that are missed. */
+  private doubtUnsettled(): void {
+    this.unreadSinceMs = Number.POSITIVE_INFINITY
+    for (const closer of this.closers) closer.doubt()
+    this.gaps.addOpen(Math.min(...this.closers.map(({ finalToMs }) => finalToMs)), Number.POSITIVE_INFINITY)
   }
 
   sample(): void {}
@@ -237,7 +251,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
     const soughtMs = this.gaps.firstMs
     for (const closer of this.closers) {
       closer.close({ nowMs: clock.now(), knownToMs, soughtMs, firstMs })
-      closer.settle(this.settledMs)
+      closer.settle(Math.min(this.settledMs, soughtMs))
     }
     if (this.updates.size < FORGET_AT) return
     const finalToMs = Math.min(...this.closers.map((closer) => closer.finalToMs))

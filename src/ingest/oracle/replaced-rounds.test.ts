@@ -65,3 +65,36 @@ test('a round that only the new blocks have goes into its candle, though that is
   recorder.observe(round(3n, 296, '99'))
   assert.deepEqual(await prices(), [101, 103, 99, 99, true])
 })
+
+test('while the nodes give no answer, closed candles that are not final are a gap; then they are requested again', async (t) => {
+  const clock = steeredClock(START_MS)
+  async function* history({ range }: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
+    yield { observations: [], covered: range, missing: [] }
+  }
+  const { store, rows, feed, tracker, recorder } = await openOracleRecorder(t, clock, history)
+  recorder.begins('oracle_rounds', START_MS + 4_000)
+  await recorder.close(START_MS)
+  const observedTo = async () => {
+    await rows.flush()
+    const { observed } = await store.coverage.read([feed], START_MS, START_MS + 300_000)
+    return observed.at(-1)?.to
+  }
+  recorder.observe(round(1n, 5, '101'))
+  recorder.observe(round(2n, 302, '103'))
+  await clock.moveTo(START_MS + 320_000)
+  recorder.show(clock.now())
+  tracker.coverTo(START_MS + 315_000)
+  await recorder.close(START_MS + 320_000)
+  recorder.gap('oracle_rounds', START_MS + 316_000, Number.POSITIVE_INFINITY)
+  tracker.failed('oracle_rounds:BTC', START_MS + 316_000, 'venue_down')
+  await clock.moveTo(START_MS + 370_000)
+  recorder.show(clock.now())
+  assert.equal(await observedTo(), START_MS + 300_000)
+  await clock.moveTo(START_MS + 380_000)
+  recorder.show(clock.now())
+  assert.equal(await observedTo(), undefined)
+  recorder.gap('oracle_rounds', Number.NEGATIVE_INFINITY, START_MS + 400_000)
+  await clock.moveTo(START_MS + 400_000)
+  await recorder.close(START_MS + 400_000)
+  assert.equal(await observedTo(), START_MS + 300_000)
+})

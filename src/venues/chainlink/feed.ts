@@ -169,7 +169,11 @@ export function listenToRounds(options: {
   ): void {
     const nowMs = clock.now()
     const about = { source: 'oracle' as const, receivedMs: nowMs, route: ROUTE, channels }
-    if (answered && !isUp) io.report({ kind: 'connected', ...about })
+    if (answered && !isUp) {
+      // Before anything is known again, the rounds of the time before are read again.
+      readAgainMs.clear()
+      io.report({ kind: 'connected', ...about })
+    }
     if (!answered && isUp) {
       io.report({ kind: 'disconnected', ...about, reason, sinceMs: Math.min(sinceMs, answeredMs) })
     }
