@@ -1,21 +1,11 @@
-/**
- * The prediction markets of one symbol. The catalogue lists them, and each has its own recorder.
- *
- *   market ──▶ catalogue, with the prices at its start and end
- *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
- *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
- */
-import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketInput, type MarketType } from '../../core/rows/market.ts'
 import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DoubtedTime } from '../../venues/doubted-time.ts'
-import type { BookLostReason, DataObservation, TradeObservation } from '../../venues/observation.ts'
-import type { HistoryRange } from '../../venues/venue.ts'
+import type { BookLostReason, DataObservation } from '../../venues/observation.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
-import { readPatiently } from '../shared/read-patiently.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
@@ -23,17 +13,17 @@ import { checkWindows, LISTED_WITHIN_MS, type WindowChecker } from './check-wind
 import { closeEndedCandles, type EndedCandles } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
 import { DoubtedVolumes } from './doubted-volumes.ts'
+import { FinalBooks } from './final-books.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
 import {
   type FollowedMarket,
   isDone,
   isUntraded,
   lackingOf,
-  mayRunOn,
   needsOwnSweep,
   tradesFinalMs,
 } from './followed-market.ts'
-import { BASE_INTERVAL, catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
+import { catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
 import {
   firstTradeMs,
   followedRange,
@@ -45,6 +35,7 @@ import {
 } from './market-times.ts'
 import { mergeKnown } from './merge-market.ts'
 import { ReceivedBooks } from './received-books.ts'
+import { ReceivedTrades } from './received-trades.ts'
 import { MarketRecorder } from './record-market.ts'
 import { type OpenInterestRecorder, recordOpenInterest } from './record-open-interest.ts'
 import { createReferencePrices, type ReferencePrices } from './reference-prices.ts'
@@ -56,8 +47,6 @@ const SECOND_MS = 1_000
 /** Reasons that mean that frames of the socket were lost. */
 const LOST_FRAMES: ReadonlySet<BookLostReason> = new Set(['sequence_gap', 'frozen', 'silence', 'damaged'])
 const FINALIZE_EVERY_MS = 10_000
-/** The longest time from the request of a list to its last answer. */
-const LIST_TAKES_MS = 30_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
 /**
@@ -104,28 +93,22 @@ class SymbolMarkets implements MarketsRecorder {
   readonly #windows: WindowChecker
   readonly #endedCandles: EndedCandles
   readonly #books = new ReceivedBooks()
+  readonly #finalBooks: FinalBooks
+  readonly #trades: ReceivedTrades
   readonly #doubts = new DoubtedVolumes()
   readonly #unlisted = new Map<number, DoubtedTime>()
   /** Pseudo channels of all feeds that count as observed only while books are received. */
   readonly #receivedKeys: readonly string[]
-  /** All trades before this instant were received, of every market that the venue lists. */
-  #sweptToMs = 0
   #hasListed = false
   #listedMs: number | undefined
   #hasUnresolved = false
   #emptyTrades = 0
   #nextBackfillMs = 0
   #backfills = 0
-  /** Markets with a late trade, whose candles are shown in a moment. */
-  readonly #late = new Set<MarketRecorder>()
   #shownMs = 0
   #finalizedMs = 0
   /** All trades before this instant were final at some time. */
   #finalMs = 0
-  /** All books and the open interest before this instant were final at some time. */
-  #booksFinalMs = 0
-  /** Resolves when it is known what an earlier run marked as final. */
-  #booksFinalRead: Promise<void> = Promise.resolve()
 
   constructor(parts: SymbolMarketsParts) {
     const { plan, symbol, store, writer, tracker, clock, signal } = parts
@@ -136,6 +119,9 @@ class SymbolMarkets implements MarketsRecorder {
     this.#sampled = new SampledMarkets(this.#markets)
     this.#references = createReferencePrices(plan.usualSettlement)
     this.#interest = recordOpenInterest({ plan, symbol, startedMs: this.#startedMs, writer, tracker })
+    const shared = { plan, symbol, tracker, clock, markets: this.#markets }
+    this.#finalBooks = new FinalBooks({ ...shared, series: store.series, interest: this.#interest, signal })
+    this.#trades = new ReceivedTrades({ ...shared, startedMs: this.#startedMs, shownMs: () => this.#shownMs })
     this.#windows = checkWindows({
       symbol,
       endless: plan.endless,
@@ -161,10 +147,6 @@ class SymbolMarkets implements MarketsRecorder {
       isKept,
     })
     this.#limitCandles(0)
-    if (!plan.hasTokens) {
-      this.#booksFinalRead = this.#readBooksFinal()
-      this.#booksFinalRead.catch(() => {})
-    }
   }
 
   get size(): number {
@@ -190,16 +172,16 @@ class SymbolMarkets implements MarketsRecorder {
         this.#windows.unread(observation.marketTypes, this.#parts.clock.now())
         break
       case 'trade':
-        this.#receivedTrade(observation)
+        this.#trades.received(observation)
         break
       case 'swept':
-        this.#receivedSwept(observation.instrument)
+        this.#trades.swept(observation.instrument)
         break
       case 'swept_to':
-        void this.#receivedSweptTo(observation.toMs)
+        void this.#trades.sweptTo(observation.toMs)
         break
       case 'trades_lost':
-        this.#lostTrades(observation.fromMs, observation.toMs)
+        this.#trades.lost(observation.fromMs, observation.toMs)
         break
       case 'reference_price':
         this.#references.receive(observation)
@@ -287,8 +269,8 @@ class SymbolMarkets implements MarketsRecorder {
     if (this.#hasListed && this.#hasUnresolved) await this.#endedCandles.close(nowMs)
     const tradesMs = this.#tradesFinalMs(nowMs)
     this.#finalMs = Math.max(this.#finalMs, tradesMs)
-    const booksMs = this.#booksFinalAt(nowMs)
-    this.#booksFinalMs = Math.max(this.#booksFinalMs, booksMs)
+    const isReading = !plan.hasTokens && this.#restorer.isReading
+    const booksMs = isReading ? 0 : this.#finalBooks.advance(nowMs, this.#listedMs)
     finalizeMarkets({
       plan,
       symbol,
@@ -347,29 +329,6 @@ class SymbolMarkets implements MarketsRecorder {
   }
 
   /**
-   * A contract may close later than listed. That is unknown for the time after the last list, and for a contract that
-   * the lists leave out, after its end.
-   */
-  #booksFinalAt(nowMs: number): number {
-    const { plan } = this.#parts
-    const finalMs = nowMs - plan.booksFinalAfterMs
-    if (plan.hasTokens) return Math.max(0, finalMs)
-    if (this.#restorer.isReading) return 0
-    let knownMs = (this.#listedMs ?? 0) - LIST_TAKES_MS
-    for (const followed of this.#markets.values())
-      if (mayRunOn(followed, nowMs)) knownMs = Math.min(knownMs, followed.recorder.endMs)
-    return Math.max(0, Math.min(finalMs, knownMs))
-  }
-
-  /** What an earlier run marked as final stays final. */
-  async #readBooksFinal(): Promise<void> {
-    const { plan, symbol, store, clock, signal } = this.#parts
-    const feeds = MARKET_TYPES.map((type) => snapshotFeed(plan, symbol, type))
-    const known = await readPatiently(() => store.series.finality(feeds), { clock, signal })
-    this.#booksFinalMs = Math.max(this.#booksFinalMs, ...known.map(({ before }) => before))
-  }
-
-  /**
    * A contract closes later than first listed, or earlier. It was not sampled between its old end and now; whatever is
    * final of that time stays as it is.
    */
@@ -383,7 +342,7 @@ class SymbolMarkets implements MarketsRecorder {
       followed.ready = followed.ready.then(() => {
         followed.isSwept = false
       })
-    this.#missedBooks(recorder.market.marketType ?? null, missed)
+    this.#finalBooks.missed(recorder.market.marketType ?? null, missed)
   }
 
   /** The end of a contract moved while nothing was recorded, or after the last list that an earlier run received. */
@@ -391,16 +350,8 @@ class SymbolMarkets implements MarketsRecorder {
     const { market_type: storedType, end_time: endTime } = stored
     const type = (storedType ?? recorder.market.marketType ?? null) as MarketType | null
     if (this.#parts.plan.hasTokens || endTime === null) return
-    await this.#booksFinalRead
-    this.#missedBooks(type, { fromMs: Date.parse(endTime), toMs: Math.min(recorder.endMs, followedMs) })
-  }
-
-  #missedBooks(type: MarketType | null, missed: HistoryRange): void {
-    const { plan, symbol, tracker } = this.#parts
-    const fromMs = Math.max(missed.fromMs, this.#booksFinalMs)
-    if (type === null || fromMs >= missed.toMs) return
-    tracker.lost(snapshotFeed(plan, symbol, type), fromMs, missed.toMs, 'not_observed')
-    this.#interest.missed(fromMs, missed.toMs)
+    await this.#finalBooks.known
+    this.#finalBooks.missed(type, { fromMs: Date.parse(endTime), toMs: Math.min(recorder.endMs, followedMs) })
   }
 
   /**
@@ -459,7 +410,7 @@ class SymbolMarkets implements MarketsRecorder {
     if (!plan.hasOpenInterest) return
     // At the instant at which a contract opens, it has no open interest.
     const missedMs = sinceMs === startMs ? startMs + 1 : sinceMs
-    this.#interest.missed(Math.max(missedMs, this.#booksFinalMs), nowMs)
+    this.#interest.missed(Math.max(missedMs, this.#finalBooks.beforeMs), nowMs)
   }
 
   /** The end of a contract moved in an earlier run, so until now this run sampled it under another duration. */
@@ -468,85 +419,6 @@ class SymbolMarkets implements MarketsRecorder {
     const type = recorder.market.marketType
     if (type == null || before == null || type === before) return
     tracker.lost(snapshotFeed(plan, symbol, type), followedMs, clock.now(), 'not_observed')
-  }
-
-  #receivedTrade(observation: TradeObservation): void {
-    const followed = this.#markets.get(observation.leg?.marketId ?? observation.instrument)
-    if (followed === undefined) return
-    const { recorder } = followed
-    if (followed.isReady) {
-      this.#takeTrade(recorder, observation)
-      return
-    }
-    // Written at once, because its time counts as observed; counted after what an earlier run stored of its candle.
-    if (observation.isSwept !== true) recorder.put(observation)
-    followed.ready = followed.ready.then(() => this.#takeTrade(recorder, observation))
-  }
-
-  /**
-   * A late trade and its closed candle are written together, because a restart assumes that the candle contains the
-   * trade.
-   */
-  #takeTrade(recorder: MarketRecorder, observation: TradeObservation): void {
-    const isNew = recorder.trade(observation)
-    const endMs = candleStart(observation.venueTimeMs, BASE_INTERVAL) + INTERVAL_MS[BASE_INTERVAL]
-    if (!isNew || endMs > this.#shownMs) return
-    // A list has many late trades; its candles are shown once, after the last of them.
-    if (this.#late.size === 0) queueMicrotask(() => this.#showLate())
-    this.#late.add(recorder)
-  }
-
-  #showLate(): void {
-    const nowMs = this.#parts.clock.now()
-    for (const recorder of this.#late) recorder.show(nowMs)
-    this.#late.clear()
-  }
-
-  #receivedSwept(marketId: string): void {
-    const followed = this.#markets.get(marketId)
-    if (followed === undefined) return
-    followed.ready = followed.ready.then(() => {
-      this.#countUnmarked(followed.recorder, Number.POSITIVE_INFINITY)
-      followed.isSwept = true
-    })
-  }
-
-  /** Takes effect once everything received before it is counted. */
-  async #receivedSweptTo(toMs: number): Promise<void> {
-    await Promise.all([...this.#markets.values()].map(({ ready }) => ready))
-    // The sweep covers this run only; trades of an earlier one are counted when their own market is swept.
-    for (const { recorder, isRestored } of this.#markets.values())
-      if (isRestored) this.#countUnmarked(recorder, toMs)
-    this.#sweptToMs = Math.max(this.#sweptToMs, toMs)
-  }
-
-  /** Puts the candles at once, because they may become final with the sweep. */
-  #countUnmarked(recorder: MarketRecorder, beforeMs: number): void {
-    if (recorder.countUnmarked(beforeMs)) recorder.show(this.#parts.clock.now())
-  }
-
-  /**
-   * Lost trades are a gap until they are requested. Their candles get no gap: they are not final before the next sweep,
-   * which corrects them, and a gap would stay because past midpoints cannot be requested.
-   */
-  #lostTrades(fromMs: number, toMs: number): void {
-    const { plan, symbol, tracker } = this.#parts
-    const sinceMs = Math.max(fromMs, this.#sweptToMs, this.#startedMs)
-    tracker.unproven(feedOf('trades', plan.source, symbol), sinceMs, toMs)
-  }
-
-  /**
-   * The past of a running market was requested again. If it may still lack trades, the time that an earlier run
-   * observed becomes a gap.
-   */
-  #provenTrades(followed: FollowedMarket, isComplete: boolean): void {
-    const { plan, symbol, tracker } = this.#parts
-    const { unproven } = followed
-    if (unproven === undefined) return
-    if (isComplete) followed.unproven = undefined
-    else if (!unproven.isGap)
-      tracker.unproven(feedOf('trades', plan.source, symbol), unproven.fromMs, unproven.toMs)
-    unproven.isGap = true
   }
 
   #openAt(timeMs: number): string[] {
@@ -623,9 +495,9 @@ class SymbolMarkets implements MarketsRecorder {
       unproven: followed.unproven,
       lacking: () => lackingOf(plan, followed, this.#restorer.recordedFromMs),
       lackingListed: () => recorder.lackingListed,
-      proven: (isComplete) => this.#provenTrades(followed, isComplete),
-      swept: () => this.#receivedSwept(recorder.market.marketId),
-      trade: (observation) => this.#receivedTrade(observation),
+      proven: (isComplete) => this.#trades.proven(followed, isComplete),
+      swept: () => this.#trades.swept(recorder.market.marketId),
+      trade: (observation) => this.#trades.received(observation),
       priced: { fromMs: window.startMs - SAMPLE_BEFORE_MS, toMs: window.endMs },
       mid: (observation) => recorder.mid(observation),
       show: () => recorder.show(clock.now()),
@@ -638,7 +510,7 @@ class SymbolMarkets implements MarketsRecorder {
     if (!this.#hasListed || !this.#hasUnresolved) return 0
     return tradesFinalMs({
       markets: this.#markets.values(),
-      sweptToMs: this.#sweptToMs,
+      sweptToMs: this.#trades.sweptToMs,
       hasEarlierRun: this.#restorer.hasEarlierRun,
       startedMs: this.#startedMs,
       nowMs,

@@ -1,0 +1,86 @@
+/**
+ * Up to when the books and open interest of a symbol are final. What is final stays as it is, so time that turns out to
+ * be missing becomes a gap only above that.
+ */
+import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { readPatiently } from '../shared/read-patiently.ts'
+import type { CoverageTracker } from '../shared/track-coverage.ts'
+import { type FollowedMarket, mayRunOn } from './followed-market.ts'
+import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
+import type { OpenInterestRecorder } from './record-open-interest.ts'
+
+/** The longest time from the request of a list to its last answer. */
+const LIST_TAKES_MS = 30_000
+
+interface FinalBooksParts {
+  readonly plan: PredictionPlan
+  readonly symbol: AssetSymbol
+  readonly series: SeriesStore
+  readonly tracker: CoverageTracker
+  readonly interest: OpenInterestRecorder
+  readonly markets: ReadonlyMap<string, FollowedMarket>
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export class FinalBooks {
+  readonly #parts: FinalBooksParts
+  #beforeMs = 0
+  readonly #known: Promise<void>
+
+  constructor(parts: FinalBooksParts) {
+    this.#parts = parts
+    this.#known = parts.plan.hasTokens ? Promise.resolve() : this.#readEarlier()
+    this.#known.catch(() => {})
+  }
+
+  /** All books and the open interest before this instant were final at some time. */
+  get beforeMs(): number {
+    return this.#beforeMs
+  }
+
+  /** Resolves when it is known what an earlier run marked as final. */
+  get known(): Promise<void> {
+    return this.#known
+  }
+
+  /** Returns up to when they are final now. */
+  advance(nowMs: number, listedMs: number | undefined): number {
+    const { plan } = this.#parts
+    const knownMs = plan.hasTokens ? nowMs : this.#endsKnownTo(nowMs, listedMs)
+    const finalMs = Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs))
+    this.#beforeMs = Math.max(this.#beforeMs, finalMs)
+    return finalMs
+  }
+
+  missed(type: MarketType | null, missed: HistoryRange): void {
+    const { plan, symbol, tracker, interest } = this.#parts
+    const fromMs = Math.max(missed.fromMs, this.#beforeMs)
+    if (type === null || fromMs >= missed.toMs) return
+    tracker.lost(snapshotFeed(plan, symbol, type), fromMs, missed.toMs, 'not_observed')
+    interest.missed(fromMs, missed.toMs)
+  }
+
+  /**
+   * A contract may close later than listed. That is unknown for the time after the last list, and for a contract that
+   * the lists leave out, after its end.
+   */
+  #endsKnownTo(nowMs: number, listedMs = 0): number {
+    let knownMs = listedMs - LIST_TAKES_MS
+    for (const followed of this.#parts.markets.values())
+      if (mayRunOn(followed, nowMs)) knownMs = Math.min(knownMs, followed.recorder.endMs)
+    return knownMs
+  }
+
+  /** What an earlier run marked as final stays final. */
+  async #readEarlier(): Promise<void> {
+    const { plan, symbol, series, clock, signal } = this.#parts
+    const feeds = MARKET_TYPES.map((type) => snapshotFeed(plan, symbol, type))
+    const known = await readPatiently(() => series.finality(feeds), { clock, signal })
+    this.#beforeMs = Math.max(this.#beforeMs, ...known.map(({ before }) => before))
+  }
+}
