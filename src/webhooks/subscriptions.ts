@@ -6,6 +6,7 @@ import { lowestTier, type Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import { AccountSteps } from '../kit/account-steps.ts'
+import { ActiveCounts } from '../kit/active-counts.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
@@ -81,6 +82,8 @@ interface SubscriptionWithSecret {
 const ID_BYTES = 10
 /** Limit for attempts when rotations, or changes of the selection, run at the same time. */
 const MAX_TRIES = 20
+/** Sample events of one account that wait for their receivers. Each has a connection of its own for up to 15 s. */
+const MAX_TESTS = 10
 /** How often one Idempotency-Key can be reused, each time a day or more later. */
 const MAX_REUSES = 100
 const isOfEarlier = (found: SubscriptionRecord, asked: NewSubscription) =>
@@ -114,6 +117,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
     `wh_${once === undefined ? randomBytes(ID_BYTES).toString('hex') : hash('sha256', once).slice(0, 2 * ID_BYTES)}`
 
   const replays = new AccountSteps()
+  const tests = new ActiveCounts<string>()
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
   /**
@@ -253,7 +257,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         await deps.onChange()
         return updated
       }
-      throw tooManyAtOnce('Other changes')
+      throw tooManyAtOnce('Other changes of this webhook')
     },
     async rotate(accountId, id) {
       const secret = newSecret(randomBytes)
@@ -267,7 +271,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         await deps.onChange()
         return { subscription, secret, previousUntilMs: previous.previousUntilMs }
       }
-      throw tooManyAtOnce('Other rotations')
+      throw tooManyAtOnce('Other rotations of this webhook')
     },
     async deliveries(accountId, id, page) {
       await mustFind(accountId, id)
@@ -283,11 +287,16 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         const target = { url: guard.checkForm(found.url), signer: signerOf(found, box, clock.now()) }
         return deliver({ poster, clock }, target, parcel)
       }
-      const attempt = await send().catch((error: unknown) => {
-        // A target that was allowed when the webhook was created may no longer be.
-        if (error instanceof TargetError) return notSent(error, clock.now())
-        throw error
-      })
+      if (tests.left(accountId, MAX_TESTS) <= 0)
+        throw tooManyAtOnce(`${MAX_TESTS} tests of webhooks of this account`)
+      const end = tests.add(accountId)
+      const attempt = await send()
+        .catch((error: unknown) => {
+          // A target that was allowed when the webhook was created may no longer be.
+          if (error instanceof TargetError) return notSent(error, clock.now())
+          throw error
+        })
+        .finally(end)
       return { ...attempt, id: deliveryId, eventId: event.id }
     },
     async replay(accountId, id, range, isGone) {
@@ -310,7 +319,7 @@ function overlapOf({ secret, previousSecret, previousUntilMs }: SubscriptionReco
 }
 
 function tooManyAtOnce(others: string): ApiError {
-  const text = `${others} of this webhook are under way.`
+  const text = `${others} are under way.`
   return new ApiError('rate_limited', text, { retry_after: 1 }, [['Retry-After', '1']])
 }
 

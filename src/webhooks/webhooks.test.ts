@@ -492,6 +492,25 @@ test('a test event is sent at once, signed, and costs nothing', async (t) => {
   assert.equal(await rig.creditsUsed(owner.accountId), 0)
 })
 
+test('ten test events of an account wait for their receivers at a time', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const waiting: (() => void)[] = []
+  const receiver = await startReceiver((_entry, response) => {
+    waiting.push(() => response.end())
+  })
+  const { subscription } = await subscribe(receiver)
+  const send = () => rig.webhooks.subscriptions.test(owner.accountId, subscription.id)
+  const sent = Array.from({ length: 10 }, send)
+  await until('ten tests', () => waiting.length === 10)
+  await assert.rejects(send(), { kind: 'rate_limited', message: /^10 tests .* are under way/ })
+  for (const end of waiting.splice(0)) end()
+  for (const attempt of await Promise.all(sent)) assert.equal(attempt.delivered, true)
+  const next = send()
+  await until('another test', () => waiting.length === 1)
+  waiting[0]?.()
+  assert.equal((await next).delivered, true)
+})
+
 test('a test event to a target that is no longer allowed is an attempt that failed, with its reason', async (t) => {
   const receiver = await startReceiver()
   t.after(() => receiver.close())
