@@ -11,7 +11,7 @@ import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { redactAddress } from '../kit/redact-address.ts'
 import { readLastBackup } from '../store/backup/last-backup.ts'
-import { checkStore, openStores, planUpgrade, readHolder, SERVICE_LOCK } from '../store/open-stores.ts'
+import { checkStore, currentHolder, openStores, planUpgrade, SERVICE_LOCK } from '../store/open-stores.ts'
 import { dialNode } from '../upstreams/dial-node.ts'
 import { readServerInfo } from '../upstreams/probe-nodes.ts'
 import { WrpcSocket } from '../upstreams/wrpc.ts'
@@ -44,7 +44,7 @@ export function examinedMachine(
     warnings,
     settingsFiles: [...(file === undefined ? [] : [file]), ...globSync(join(unitSettings, '*.env'))],
     nowMs: clock.now(),
-    service: runningService(config.data),
+    service: currentHolder(config.data, SERVICE_LOCK),
     memoryBytes: Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
     lastBackup: readLastBackup(config.data),
     storePassword: passwordIn(config.store) ?? storePassword,
@@ -68,17 +68,6 @@ export function examinedMachine(
         () => undefined,
       ),
   }
-}
-
-function runningService(data: string): Machine['service'] {
-  const holder = readHolder(join(data, `${SERVICE_LOCK}.json`))
-  if (holder === undefined) return undefined
-  try {
-    process.kill(holder.pid, 0)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EPERM') return undefined
-  }
-  return { pid: holder.pid }
 }
 
 function passwordIn(store: string | null): string | undefined {
@@ -113,7 +102,7 @@ async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[] 
   const stores = openStores(address, clock)
   // Opening a store that does not exist yet would create it.
   const isThere = stores.isShared
-    ? runningService(config.data) !== undefined
+    ? currentHolder(config.data, SERVICE_LOCK) !== undefined
     : stores.files(['live']).some((file) => file.endsWith('-webhooks.db'))
   if (!isThere) return []
   // Opening a store of an older release would upgrade it.

@@ -36,6 +36,7 @@ export { CopyRefusedError } from './copy/copy-side.ts'
 export { copyStore } from './copy/copy-store.ts'
 export type { FolderLock } from './sqlite/folder-lock.ts'
 export {
+  currentHolder,
   describeHolder,
   FolderLockedError,
   lockFolder,

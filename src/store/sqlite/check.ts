@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../maintain.ts'
 import { assertWhole } from './damaged.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
-import { describeHolder, readHolder, SERVICE_LOCK } from './folder-lock.ts'
+import { currentHolder, describeHolder, SERVICE_LOCK } from './folder-lock.ts'
 import { isPartlyCopied, schemaVersion } from './migrate.ts'
 import { RESTORE_FOLDER } from './unfinished-restore.ts'
 
@@ -47,9 +47,8 @@ function folderFinding(folder: string, files: readonly DatabaseFile[]): Finding 
 }
 
 function holderFinding(folder: string): Finding {
-  const holder = readHolder(join(folder, `${SERVICE_LOCK}.json`))
-  const finding =
-    holder !== undefined && isRunning(holder.pid) ? describeHolder(holder) : 'no service works on it'
+  const holder = currentHolder(folder, SERVICE_LOCK)
+  const finding = holder === undefined ? 'no service works on it' : describeHolder(holder)
   return { state: 'ok', about: 'in use', finding }
 }
 
@@ -100,13 +99,4 @@ function contentFinding(about: string, database: DatabaseSync, path: string): Fi
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as { code?: string }).code === 'EPERM'
-  }
 }

@@ -91,6 +91,13 @@ export function isLocked(folder: string, name: string): boolean {
   }
 }
 
+/** Who holds the lock now; undefined if nobody does, or if this user cannot read who it is. */
+export function currentHolder(folder: string, name: string): LockHolder | undefined {
+  const holder = readHolder(join(folder, `${name}.json`))
+  // The process may have ended, and its number may belong to another one.
+  return holder !== undefined && isLocked(folder, name) ? holder : undefined
+}
+
 export function describeHolder({ pid, since, ...rest }: LockHolder): string {
   return [
     `process ${pid}`,
