@@ -133,6 +133,36 @@ test('a walk begins on all its pages where the window of the plan has moved the 
   assert.equal((await pageOf(store, { input: next, range: smallerPlan, rowLimit: 9 })).count, 1)
 })
 
+test('what is missing between the window of the plan and the first row is a gap of every page that reaches it', async (t) => {
+  const store = await filledStore()
+  t.after(() => store.close())
+  const windowMs = START - 5 * MINUTE
+  const [moved, first] = [windowMs, START].map((ms) => new Date(ms).toISOString())
+  const clamp = { originalStartMs: windowMs - MINUTE }
+  const range = { fromMs: windowMs, earliestMs: windowMs, graceMs: MINUTE, clamp }
+  const request = { clampToEarliest: true }
+  const missing = { source: feed.source, from: moved, to: first, reason: 'before_start' }
+  for (const order of ['asc', 'desc']) {
+    const input = { start: windowMs - MINUTE, order }
+    const one = await pageOf(store, { input, range, request, rowLimit: 6 })
+    const two = await pageOf(store, {
+      input: { ...input, after: one.nextCursor },
+      range,
+      request,
+      rowLimit: 6,
+    })
+    assert.deepEqual([one.count, two.count], [6, 4])
+    for (const { meta } of [one, two])
+      assert.deepEqual([meta.clamped_reason, meta.effective_start], ['plan_history', moved])
+    const reaching = order === 'asc' ? one : two
+    for (const page of [one, two]) {
+      const { gaps } = page.meta.coverage as { gaps: unknown[] }
+      assert.deepEqual(gaps, page === reaching ? [missing] : [])
+      assert.equal(page.coverageComplete, page !== reaching)
+    }
+  }
+})
+
 test('a start in 1970 is one: what was not observed since then is a gap', async (t) => {
   const store = await filledStore()
   t.after(() => store.close())

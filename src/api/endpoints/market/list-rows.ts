@@ -54,9 +54,10 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const walk = readWalk(data.cursors, () => walkBinding(context.path, input), input as WalkInput)
   const window = movedStart(context, walk)
   const asked = spanOf(context, walk, window, request)
-  const first = firstNeeded(request, walk, asked) ? data.facts.earliest(request.feeds) : undefined
+  const canClamp = request.clampToEarliest === true && mayClamp(walk, window)
+  const first = asked.fromMs <= 0 || canClamp ? data.facts.earliest(request.feeds) : undefined
   const firstMs = first instanceof Promise ? await first : first
-  const earliest = request.clampToEarliest ? earliestClamp(walk, asked, firstMs) : undefined
+  const earliest = canClamp ? earliestClamp(asked, firstMs) : undefined
   const span = { ...asked, fromMs: earliest ?? knownStart(walk, asked, firstMs) }
   const query: SeriesQuery = {
     feeds: request.feeds,
@@ -156,19 +157,18 @@ function endOf(endMs: number, { endInclusive = false }: RowsRequest): number {
   return endMs + (endInclusive ? 1 : 0)
 }
 
-/** Whether the time of the first row matters. */
-function firstNeeded(request: RowsRequest, walk: CursorWalk, span: Span): boolean {
-  return span.fromMs <= 0 || (request.clampToEarliest === true && mayClamp(walk))
-}
-
-function mayClamp(walk: CursorWalk): boolean {
+/**
+ * Whether a start before the first row may be moved to it. A start that the plan's window has moved stays there: what
+ * is missing between it and the first row is a gap.
+ */
+function mayClamp(walk: CursorWalk, window: number | undefined): boolean {
   // Every page of a descending walk has the same start.
-  return walk.startMs !== undefined && (walk.position === undefined || walk.order === 'desc')
+  const isStart = walk.position === undefined || walk.order === 'desc'
+  return window === undefined && walk.startMs !== undefined && isStart
 }
 
-function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined): number | undefined {
-  if (!mayClamp(walk) || firstMs === undefined) return undefined
-  return span.fromMs < firstMs && firstMs < span.toMs ? firstMs : undefined
+function earliestClamp(span: Span, firstMs: number | undefined): number | undefined {
+  return firstMs !== undefined && span.fromMs < firstMs && firstMs < span.toMs ? firstMs : undefined
 }
 
 /**
