@@ -1,9 +1,10 @@
 /** The simulated chain: reproducible, consistent after reorganisations, bounded, and its traffic is valid. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { Chain, type ChainEvent, ledgerRules } from './chain.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
 import { Ledger, type LedgerUpdate } from './consensus/ledger.ts'
@@ -250,6 +251,23 @@ test('a chain resumes from its folder, also after a crash that cut the journal',
   const fourth = openStateFolder(folder, options)
   assert.ok(third.chain.ledger.record(fourth.chain.ledger.sink.header.hash), 'all but the cut block is there')
   assert.equal(openStateFolder(folder, { ...options, seed: 9 }).resumed, false)
+})
+
+test('a snapshot is compressed, and one that was written uncompressed is read, too', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-chain-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const options = chainOptions({ seed: 8, startTimeMs: 1_760_000_000_000, warmUpBlocks: 50 }, 0)
+  const first = openStateFolder(folder, options)
+  run(first.chain, 400)
+  first.close()
+  const file = join(folder, 'chain.snapshot')
+  const compressed = readFileSync(file)
+  const uncompressed = zstdDecompressSync(compressed)
+  assert.ok(compressed.length < 0.6 * uncompressed.length, `${compressed.length} of ${uncompressed.length}`)
+  writeFileSync(file, uncompressed)
+  const second = openStateFolder(folder, options)
+  assert.equal(second.resumed, true)
+  assert.deepEqual(stateOf(second.chain.ledger), stateOf(first.chain.ledger))
 })
 
 test('a long run stays in its bounds', { skip: process.env.TAPELINE_SOAK ? false : 'long size only' }, () => {

@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { Chain, type ChainSnapshot } from './chain.ts'
 import type { ChainOptions } from './chain-options.ts'
 import { compress, decompress } from './consensus/block-record.ts'
@@ -30,6 +31,10 @@ const FORMAT = 3
  * space.
  */
 const PACKED_BLOCKS = 64
+/** Half of a snapshot are hashes in text. Higher levels take several times as long and save nothing more. */
+const SNAPSHOT_LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** First byte of what `serialize` returns: a snapshot that was written before snapshots were compressed. */
+const UNCOMPRESSED = 0xff
 
 interface Saved {
   format: number
@@ -44,7 +49,8 @@ function load(file: string, options: ChainOptions): Saved | undefined {
   if (!existsSync(file)) return undefined
   let saved: Saved
   try {
-    saved = deserialize(readFileSync(file)) as Saved
+    const bytes = readFileSync(file)
+    saved = deserialize(bytes[0] === UNCOMPRESSED ? bytes : zstdDecompressSync(bytes)) as Saved
   } catch {
     return undefined
   }
@@ -97,7 +103,7 @@ export function openStateFolder(folder: string, options: ChainOptions) {
       startTimeMs,
       snapshot: chain.snapshot(),
     }
-    writeFileSync(`${snapshotFile}.new`, serialize(content))
+    writeFileSync(`${snapshotFile}.new`, zstdCompressSync(serialize(content), SNAPSHOT_LEVEL))
     renameSync(`${snapshotFile}.new`, snapshotFile)
     truncateSync(journalFile, 0)
     truncateSync(packedFile, 0)
