@@ -53,7 +53,7 @@ export interface RecordMessage {
   readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
 }
 
-const STATUS_EVERY_MS = 250
+const STATUS_EVERY_MS = 1_000
 /** Longer than in the API, because callers do not wait for this thread. */
 const HOLD_MS = 25
 

@@ -265,12 +265,16 @@ async function boundedText(response: HttpResponse, maxBytes: number): Promise<st
   const chunks: Uint8Array[] = []
   let bytes = 0
   let values = 0
+  let counted = 0
   for await (const chunk of response.body) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
-    values += countValues(chunk)
-    if (values > MAX_JSON_VALUES) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
     chunks.push(chunk)
+    // Values are counted only in long answers, because a short one cannot have too many.
+    if (bytes <= MAX_JSON_VALUES) continue
+    for (const each of chunks.slice(counted)) values += countValues(each)
+    counted = chunks.length
+    if (values > MAX_JSON_VALUES) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
   }
   const [first] = chunks
   // A successful answer must be valid UTF-8 throughout; the text of an error is only shown.
