@@ -120,6 +120,21 @@ test('a request that takes too long is answered, and keeps its place until it ha
   await app.close()
 })
 
+test('a request that is aborted because its time is over is a timeout, even if the timer of the thread is early', async () => {
+  const { app, post } = open(
+    {
+      serve: ({ endsInMs }) =>
+        new Promise((_resolve, reject) => {
+          setTimeout(() => reject(new Error('the time of the request is over')), endsInMs - 20)
+        }),
+      close: async () => {},
+    },
+    { requestMs: 200 },
+  )
+  assert.equal((await post()).statusCode, 504)
+  await app.close()
+})
+
 test('a batch in which two messages have the same id is refused whole', async () => {
   let served = 0
   const { app, post } = open({

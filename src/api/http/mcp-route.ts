@@ -32,6 +32,11 @@ const MAX_IN_FLIGHT = 200
 const SHARE_OF_ACCOUNT = 4
 const MAX_SHOWN_ID = 60
 const REQUEST_MS = 30_000
+/**
+ * The thread aborts a request this long after it was answered as too late. Timers of two threads are a few milliseconds
+ * apart, so at the same moment its error could come first.
+ */
+const ABORT_AFTER_MS = 500
 const BUSY_RETRY_SECONDS = 1
 /** The headers that the SDK reads. It does not need the key or any other header. */
 const PASSED_HEADERS = /^(accept|content-type|mcp-[a-z-]+)$/
@@ -71,7 +76,7 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const onFault = (err: unknown) => context.log.error({ err, request: id }, 'a tool failed')
     const session = { call, isOver: isGone, onFault }
     const served = http
-      .serve({ headers: passedOf(headers), body, session, endsInMs: requestMs })
+      .serve({ headers: passedOf(headers), body, session, endsInMs: requestMs + ABORT_AFTER_MS })
       .finally(() => {
         inFlight--
         leave()
@@ -150,7 +155,7 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(error), ms)
   })
-  // The thread aborts the work at the same moment, and its error must not replace the timeout.
+  // On a busy machine both can be over in the same turn; the error of the abort must not replace the timeout.
   const inTime = work.catch((reason: unknown) => {
     throw performance.now() >= endsAt ? error : reason
   })
