@@ -102,7 +102,8 @@ export function postgresRows(query: string, values: readonly unknown[]): Promise
   return withClient(async (client) => (await client.query(query, [...values])).rows)
 }
 
-async function withClient<R>(run: (client: Client) => Promise<R>): Promise<R> {
+/** A connection to the server of this run. */
+export async function withClient<R>(run: (client: Client) => Promise<R>): Promise<R> {
   const client = new Client({ connectionString: address })
   await client.connect()
   try {

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openStores, parseStoreAddress, upgradeStore } from '../../src/store/open-stores.ts'
+import { storeLabels } from '../../src/store/postgres/labels.ts'
 import { manualClock } from '../fakes/manual-clock.ts'
 import { contentOf, DATA_V1 } from '../fixtures/data-v1.ts'
 import { DUMPED_SCHEMA, POSTGRES_V1, writePostgresData } from '../fixtures/postgres-v1.ts'
@@ -14,17 +15,18 @@ import {
   postgresPlace,
   postgresRows,
   runScript,
+  withClient,
   withoutPostgres,
 } from '../postgres/test-postgres.ts'
 
 const DUMP = join(import.meta.dirname, '..', 'fixtures', 'postgres-v1', 'store.sql.gz')
 
 /** Columns and indexes of all tables but partitions, which are made when they are needed. */
-async function shapeOf(schema: string): Promise<string[]> {
+async function shapeOf(schema: string, query = postgresRows): Promise<string[]> {
   const tables = `SELECT c.oid, n.nspname || '.' || c.relname AS name FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND starts_with(n.nspname, $1)`
-  const rows = await postgresRows(
+  const rows = await query(
     `SELECT format('%s.%s %s%s %s', t.name, a.attname, format_type(a.atttypid, a.atttypmod),
         CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, a.attidentity) AS line
        FROM (${tables}) t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -80,6 +82,49 @@ test('a PostgreSQL store of schema version 1 is upgraded with everything in it',
     assert.equal((await jobs.getSubscription(POSTGRES_V1.subscription))?.secret, 'sealed')
     assert.equal(await jobs.position(), POSTGRES_V1.events)
     await Promise.all([accounts.close(), jobs.close()])
+  } finally {
+    await Promise.all([place.remove(), fresh.remove()])
+  }
+})
+
+test('a PostgreSQL store of schema version 1 with any one of the later migrations left out is noticed', {
+  skip: withoutPostgres || (isDistributed && 'tables that are spread have other indexes'),
+}, async () => {
+  const [place, fresh] = [postgresPlace(), postgresPlace()]
+  const [address, other] = [parseStoreAddress(place.address), parseStoreAddress(fresh.address)]
+  assert.ok(address.engine === 'postgres' && other.engine === 'postgres')
+  try {
+    await runScript(gunzipSync(readFileSync(DUMP)).toString().replaceAll(DUMPED_SCHEMA, address.schema))
+    await upgradeStore(other, systemClock)
+    // The live environment is not in the store.
+    const labels = storeLabels(address).filter(({ schema }) => schema !== `${address.schema}_live`)
+    const later = labels.flatMap(({ label, migrations }) =>
+      migrations.slice(1).map((left) => ({ label, left })),
+    )
+    assert.ok(later.length >= 10)
+    await withClient(async (client) => {
+      const isNoticed = async (leftOut: (typeof later)[number] | undefined) => {
+        const rows = async (query: string, values: readonly unknown[]) =>
+          (await client.query(query, [...values])).rows
+        await client.query('BEGIN')
+        try {
+          for (const { schema, label, migrations } of labels) {
+            await client.query(`SET LOCAL search_path = ${schema}, ${address.schema}`)
+            for (const migration of migrations.slice(1))
+              if (label !== leftOut?.label || migration !== leftOut.left) await client.query(migration.sql)
+          }
+          const written = (await shapeOf(`${other.schema}`)).filter((line) => !line.includes('_live'))
+          return (await shapeOf(address.schema, rows)).join() !== written.join()
+        } catch {
+          return true
+        } finally {
+          await client.query('ROLLBACK')
+        }
+      }
+      assert.equal(await isNoticed(undefined), false, 'all of them are there')
+      for (const each of later)
+        assert.ok(await isNoticed(each), `${each.label} ${each.left.version}: ${each.left.name}`)
+    })
   } finally {
     await Promise.all([place.remove(), fresh.remove()])
   }
