@@ -247,6 +247,7 @@ const BROKEN = /^(?:08|57P|58|25P0[34])/
 const READ_ONLY = '25006'
 const DISK_FULL = '53100'
 const FAILED_TRANSACTION = '25P02'
+const UNDEFINED_TABLE = '42P01'
 
 /** Converts an error for callers: `StoreUnavailableError` if the server, not the statement, is the reason. */
 export function storeError(error: unknown): Error {
@@ -266,6 +267,11 @@ export function storeError(error: unknown): Error {
 /** Whether the error only reports that an earlier statement of the transaction failed. */
 export function isOfFailedTransaction(error: unknown): boolean {
   return (error as { code?: unknown }).code === FAILED_TRANSACTION
+}
+
+/** Whether a table that the statement names does not exist. */
+export function isOfMissingTable(error: unknown): boolean {
+  return (error as { code?: unknown }).code === UNDEFINED_TABLE
 }
 
 /** Whether the server accepts no writes; another host may, and the next connection looks for it. */

@@ -33,11 +33,17 @@ export function sizeFor(count: number): number {
   return SIZES.find((size) => size >= count) ?? count
 }
 
+const STATE = `json_build_array(id, final_before, ${servedNumber('epoch')}, ${servedNumber('version')}, observed_from,
+        open_from, open_to, first_ts, last_ts)`
+
 /** The column with the states of the feeds in a parameter. */
 export function statesColumn(feeds: string): string {
-  return `(SELECT json_agg(json_build_array(id, final_before, ${servedNumber('epoch')}, ${servedNumber('version')}, observed_from, open_from, open_to,
-        first_ts, last_ts))::text
-      FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
+  return `(SELECT json_agg(${STATE})::text FROM feeds WHERE id = ANY (${feeds}::bigint[])) AS states`
+}
+
+/** The same for a single feed. */
+export function stateColumn(feed: string): string {
+  return `(SELECT json_build_array(${STATE})::text FROM feeds WHERE id = ${feed}::bigint) AS states`
 }
 
 /**

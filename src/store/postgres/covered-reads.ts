@@ -2,28 +2,50 @@
  * Reads rows together with the coverage and finality of their feeds, all from one snapshot: in one statement if rows
  * are stored one by one, otherwise in one read-only transaction.
  */
-import type { Feed } from '../../core/feed.ts'
+import type { Dataset, Feed } from '../../core/feed.ts'
+import { DAY_MS } from '../../core/time.ts'
 import type { Coverage, Span } from '../coverage.ts'
 import type { EnvironmentStore } from '../environment.ts'
+import type { Arm } from '../order/arms.ts'
 import { pageSpan, rowEnd } from '../order/page-span.ts'
 import type { AtQuery, Finality, Page, SeriesQuery } from '../series.ts'
+import { isOfMissingTable } from './connection.ts'
 import { type CoverageColumns, feedsFor, ReadFeeds, readCoverage } from './coverage-read.ts'
 import type { Database } from './database.ts'
 import { ofOneMoment, ofOneState } from './one-moment.ts'
+import { partitionWith, seriesTable } from './partitions.ts'
 import type { InReadSlot } from './read-slots.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { armsByDataset, EMPTY_PAGE, type PageRow, toPage } from './series-page.ts'
 import { rowQuery, type SeriesReader } from './series-read.ts'
-import { type CoveredBounds, coveredStatement, fitsOnPage, statedStatement } from './series-statements.ts'
+import {
+  type BoundStatement,
+  type CoveredBounds,
+  coveredStatement,
+  fitsOnPage,
+  statedStatement,
+  timesOf,
+  wholeStatement,
+} from './series-statements.ts'
 import { firstWindow } from './series-window.ts'
 import { readCoverageByFeed, readPageByFeed } from './spread-reads.ts'
 
 type PlainQuery = SeriesQuery & { readonly separator: string }
+/** A page with the states of its feeds. */
+interface StatedPage {
+  readonly row: (PageRow & Pick<CoverageColumns, 'states'>) | undefined
+  readonly page: Page
+}
 type Bounds = Omit<CoveredBounds, 'feeds' | 'count'>
 
 /** Other statements may have to wait behind a page of up to this many rows. */
 const SHORT_ROWS = 1_000
 const SHORT_FEEDS = 4
+/**
+ * Partitions up to this much older than the newest row are read singly. Each has statements of its own, which every
+ * connection keeps, so older ones, which are read less often, have none.
+ */
+const SINGLE_PARTITIONS_MS = 366 * DAY_MS
 
 /** A filter may skip any number of rows, so a filtered page is never short. */
 const isShort = ({ limit, feeds, filters }: SeriesQuery): boolean =>
@@ -113,6 +135,37 @@ export function coveredReads(parts: {
     return { page, read: feeds }
   }
 
+  /** Partitions from which a page had rows. */
+  const filled = new Set<string>()
+
+  /** Reads a page that has room for all rows of its range; from its partition alone, where that is known to exist. */
+  const readWhole = async (
+    query: PlainQuery,
+    dataset: Dataset,
+    [arm]: readonly Arm[],
+    read: (statement: BoundStatement) => Promise<StatedPage>,
+  ): Promise<StatedPage | undefined> => {
+    if (arm === undefined) return undefined
+    const times = timesOf(query, arm)
+    const table = seriesTable(dataset)
+    const { last = Number.POSITIVE_INFINITY } = lookup.knownTimes(query.feeds) ?? {}
+    const partition = times.from >= last - SINGLE_PARTITIONS_MS ? partitionWith(table, times) : undefined
+    const readFrom = (from: string) => read(wholeStatement(from, arm.feed, times, query))
+    if (partition === undefined) return readFrom(table)
+    if (filled.has(partition)) {
+      try {
+        return await readFrom(partition)
+      } catch (error) {
+        if (!isOfMissingTable(error)) throw error
+        // It has expired.
+        filled.delete(partition)
+      }
+    }
+    const found = await readFrom(table)
+    if (found.page.count > 0) filled.add(partition)
+    return found
+  }
+
   /** Takes one statement, or a second one if the first shows that more of the coverage is needed. */
   const readOnce = async (query: PlainQuery, bounds: Bounds): Promise<{ page: Page; read: ReadFeeds }> => {
     const [arms] = armsByDataset(query, lookup.id)
@@ -122,14 +175,16 @@ export function coveredReads(parts: {
     const feeds = feedsFor(ids)
     const rows = isShort(query) ? database.shortRows : database.rows
     if (mayBeOpen(ids, bounds)) {
-      const readStated = async (isWhole: boolean) => {
-        const { statement, values } = statedStatement(...arms, query, feeds, isWhole)
+      const readStated = async ({ statement, values }: BoundStatement): Promise<StatedPage> => {
         const [row] = await rows<PageRow & Pick<CoverageColumns, 'states'>>(statement, values)
         return { row, page: toPage(row, query) }
       }
-      const whole = fitsOnPage(query) ? await readStated(true) : undefined
+      const whole = fitsOnPage(query) ? await readWhole(query, ...arms, readStated) : undefined
       // More rows than fit on the page exist only if some lie beside the usual times.
-      const { row, page } = whole === undefined || whole.page.hasMore ? await readStated(false) : whole
+      const { row, page } =
+        whole === undefined || whole.page.hasMore
+          ? await readStated(statedStatement(...arms, query, feeds))
+          : whole
       const read = new ReadFeeds({ states: row?.states ?? null, spans: null })
       // The newest span is in the state of the feed, and no other span follows its start.
       if (read.isKnownFrom(ids, remember(ids, bounds, page, read))) return { page, read }

@@ -238,6 +238,33 @@ test(
 )
 
 test(
+  'postgres: pages of a single month are read in all processes after it was dropped and made again',
+  { skip: withoutPostgres },
+  () =>
+    withPlace(async (open, database) => {
+      const clock = manualClock(Date.UTC(2026, 3, 10))
+      const [store, other] = [await open(clock), await open(clock)]
+      const from = Date.UTC(2026, 0, 5)
+      const rows = [from, Date.UTC(2026, 3, 5)].map((time) => candle(0, { time }))
+      const write = () =>
+        store.write({ rows: [{ feed, rows }], coverage: [observed(feed, from, Date.UTC(2026, 3, 6))] })
+      const month = { ...all, range: { from, to: from + 60_000 }, coverageTo: from + 60_000 }
+      const counts = async () => {
+        const found: number[] = []
+        for (let time = 0; time < 3; time++) found.push((await other.coveredPage(month)).page.count)
+        return found
+      }
+      await write()
+      assert.deepEqual(await counts(), [1, 1, 1])
+      await store.series.retain({ dataset: 'candles' }, 20 * 86_400_000)
+      assert.ok(!(await monthsOf(database)).includes('y2026m01'))
+      assert.deepEqual(await counts(), [0, 0, 0])
+      await write()
+      assert.deepEqual(await counts(), [1, 1, 1])
+    }),
+)
+
+test(
   'postgres: a feed that a server which took over lacks is created again, and read by all processes',
   { skip: withoutPostgres },
   () =>

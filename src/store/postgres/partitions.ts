@@ -8,6 +8,7 @@
  */
 import { DATASETS, type Dataset } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
+import type { Span } from '../coverage.ts'
 import { type Database, type Queries, statement } from './database.ts'
 import { monthOf, monthOfName, monthsFrom } from './months.ts'
 
@@ -89,6 +90,12 @@ export function partitionsOf(needed: ReadonlyMap<string, Iterable<number>>): Par
     }
   }
   return [...wanted.values()]
+}
+
+/** The name of the partition that contains all of [from, to), if it exists; undefined if there are several. */
+export function partitionWith(table: string, { from, to }: Span): string | undefined {
+  const { name } = partitionAt(table, from)
+  return to > from && partitionAt(table, to - 1).name === name ? name : undefined
 }
 
 /** The partitions of this month and the next ones. */

@@ -5,14 +5,15 @@
  *
  * There is a statement per table, order, number of arms (rounded up to one of a few sizes) and kind of result. The arms
  * contain the times twice, because whole keys do not tell the planner which partitions it needs. The usual page, which
- * is one feed of candles that fit into it, has its own statement (`isWhole`), which takes the server two thirds of the
- * time.
+ * is one feed of candles that fit into it, has its own statement (`wholeStatement`), which takes the server half of the
+ * time if it reads a single partition.
  */
 import { type Dataset, hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
+import type { Span } from '../coverage.ts'
 import { type Arm, edgeOf, endOf, seqBeside } from '../order/arms.ts'
 import type { SeriesQuery } from '../series.ts'
-import { sizeFor, spansColumn, statesColumn } from './coverage-read.ts'
+import { sizeFor, spansColumn, stateColumn, statesColumn } from './coverage-read.ts'
 import { type Statement, statement } from './database.ts'
 import { seriesTable } from './partitions.ts'
 import { storable } from './texts.ts'
@@ -29,7 +30,7 @@ type Kind =
   | { readonly result: 'count' }
   | { readonly result: 'text' }
   /** The text and the states of its feeds. */
-  | { readonly result: 'stated'; readonly isWhole: boolean }
+  | { readonly result: 'stated' }
   /** The text, and the states and coverage of this many feeds. */
   | { readonly result: 'covered'; readonly feeds: number }
 
@@ -72,10 +73,8 @@ export function statedStatement(
   arms: readonly Arm[],
   query: SeriesQuery & { readonly separator: string },
   feeds: string,
-  isWhole: boolean,
 ): BoundStatement {
-  const kind = { result: 'stated', isWhole } as const
-  return bind(dataset, arms, query, query.limit, kind, [query.separator, feeds])
+  return bind(dataset, arms, query, query.limit, { result: 'stated' }, [query.separator, feeds])
 }
 
 /** Whether the page has room for every row of the range, each of which is identified by its time alone. */
@@ -83,6 +82,37 @@ export function fitsOnPage({ feeds, range, limit, filters }: SeriesQuery): boole
   const [feed, ...others] = feeds
   if (feed === undefined || others.length > 0 || filters !== undefined || feed.interval === '') return false
   return hasOneRowPerInstant(feed) && endOf(range) - range.from <= limit * INTERVAL_MS[feed.interval]
+}
+
+/** The times in which a page of one arm whose rows are identified by their time alone can have rows. */
+export function timesOf(query: SeriesQuery, arm: Arm): Span {
+  const { ts, instrument, seq } = edgeOf(query, arm)
+  if (query.order === 'desc') return { from: query.range.from, to: ts }
+  // A key without a sequence is before every row of its instant.
+  return { from: instrument === '' && seq < 0 ? ts : ts + 1, to: endOf(query.range) }
+}
+
+/**
+ * The rows of a feed in a range, for a page that has room for all of them, and the state of the feed.
+ * @param table the one of its dataset, or the partition that contains the range: opening all of them takes the server
+ * as long as reading the page
+ */
+export function wholeStatement(
+  table: string,
+  feed: number,
+  { from, to }: Span,
+  { order, limit, separator }: Pick<SeriesQuery, 'order' | 'limit'> & { readonly separator: string },
+): BoundStatement {
+  const name = `whole_${table}_${order}`
+  const values = [separator, feed, from, to, limit]
+  return { statement: made(name, () => wholeText(table, order)), values }
+}
+
+function wholeText(table: string, order: SeriesQuery['order']): string {
+  const [down, first, last] = order === 'asc' ? ['', 'min', 'max'] : [' DESC', 'max', 'min']
+  return `SELECT string_agg(text, $1::text) AS text, count(*) AS found, ${first}(ts) AS first_ts, ${last}(ts) AS last_ts,
+      ${stateColumn('$2')} FROM (SELECT ts, text FROM ${table} WHERE feed_id = $2::bigint AND ts >= $3::bigint
+      AND ts < $4::bigint ORDER BY ts${down} LIMIT $5::bigint + 1) a`
 }
 
 export interface CoveredBounds {
@@ -142,27 +172,20 @@ function bind(
 
 function statementOf(shape: Shape, kind: Kind): Statement {
   const { dataset, order, arms, isByInstrument } = shape
-  const what =
-    kind.result === 'covered'
-      ? `covered${kind.feeds}`
-      : kind.result === 'stated' && kind.isWhole
-        ? 'whole'
-        : kind.result
-  const name = `${what}_${dataset}_${order}_${isByInstrument ? 'i' : 'f'}${arms}`
+  const what = kind.result === 'covered' ? `covered${kind.feeds}` : kind.result
+  return made(`${what}_${dataset}_${order}_${isByInstrument ? 'i' : 'f'}${arms}`, () => textOf(shape, kind))
+}
+
+function made(name: string, text: () => string): Statement {
   const known = statements.get(name)
   if (known !== undefined) return known
-  const made = statement(name, textOf(shape, kind))
-  statements.set(name, made)
-  return made
+  const created = statement(name, text())
+  statements.set(name, created)
+  return created
 }
 
 function textOf(shape: Shape, kind: Kind): string {
   const firstOfArms = FIRST_OF_RESULT + RESULT_PARAMETERS[kind.result]
-  if (kind.result === 'stated' && kind.isWhole) {
-    const [first, last] = shape.order === 'asc' ? ['min', 'max'] : ['max', 'min']
-    return `SELECT page.*, ${statesColumn('$7')} FROM (SELECT string_agg(text, $6::text) AS text, count(*) AS found,
-      ${first}(ts) AS first_ts, ${last}(ts) AS last_ts FROM (${mergedArms(shape, firstOfArms, 'whole')}) a) page`
-  }
   const merged = mergedArms(shape, firstOfArms, kind.result)
   if (kind.result === 'rows') return merged
   if (kind.result === 'count') return `SELECT count(*) AS count FROM (${merged}) a`
@@ -185,7 +208,7 @@ function textOf(shape: Shape, kind: Kind): string {
 function mergedArms(
   { dataset, order, arms, isByInstrument }: Shape,
   first: number,
-  kind: Kind['result'] | 'whole',
+  kind: Kind['result'],
 ): string {
   const ascending = order === 'asc'
   const down = ascending ? '' : ' DESC'
@@ -199,11 +222,8 @@ function mergedArms(
       : `(ts, instrument, seq) ${after} (${ts}::bigint, ${instrument}::text, ${seq}::bigint)`
     const times = ascending ? `ts >= ${ts} AND ts < $2::bigint` : `ts <= ${ts} AND ts >= $2::bigint`
     const keyOrder = isByInstrument ? `ts${down}, seq${down}` : `ts${down}, instrument${down}, seq${down}`
-    // Without filters no condition has to be checked in each row.
     const filters =
-      kind === 'whole'
-        ? '$3::text IS NULL AND $4::float8 IS NULL AND NOT $5::boolean'
-        : '($3::text IS NULL OR side = $3) AND ($4::float8 IS NULL OR usd >= $4) AND NOT ($5::boolean AND closed)'
+      '($3::text IS NULL OR side = $3) AND ($4::float8 IS NULL OR usd >= $4) AND NOT ($5::boolean AND closed)'
     return `(SELECT ts, ${rank}::int AS rank, instrument, seq, feed_id, text FROM ${seriesTable(dataset)}
       WHERE feed_id = ${feed}::bigint AND ${key} AND ${times} AND ${filters}
       ORDER BY ${keyOrder} LIMIT ${limit})`
