@@ -21,7 +21,10 @@ export interface Rendered {
 
 const MAX_TEXT_BODY = 4_096
 
-/** Pages that are sent once are assembled here, because one write and one hash cost less than several. */
+/**
+ * Pages that are sent once are assembled here, because one write and one hash cost less than several. A text would be
+ * converted to bytes for each hash and for the write.
+ */
 const pool = bufferPool({ bytes: 65_536, most: 64 })
 /** Free space before a pooled body, for the head of the response. */
 const HEAD_ROOM = 2_048
@@ -87,10 +90,11 @@ function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rende
   const made = madeInTurns(answer, format, returns)
   if (made !== undefined) return whenMade(made, ({ body, hash }) => taggedPage(body, hash, answer, format))
   const whole = renderList(answer, format as Exclude<Format, 'csv'>)
-  if (typeof whole === 'string') return page(whole, answer, format)
-  const lent = lentCopy(whole)
+  if (typeof whole === 'string' && whole.length <= MAX_TEXT_BODY) return page(whole, answer, format)
+  const parts = typeof whole === 'string' ? [whole] : whole
+  const lent = lentCopy(parts)
   return lent === undefined
-    ? page(asBuffers(whole), answer, format)
+    ? page(typeof whole === 'string' ? whole : asBuffers(whole), answer, format)
     : { ...page(lent.body, answer, format), lent }
 }
 

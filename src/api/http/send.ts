@@ -89,6 +89,7 @@ async function sendCompressed(
     return streamCompressed(response, body, encoding, hold)
   }
   const bytes = await compress(() => wholeOf(body), encoding, answer.encoded)
+  answer.lent?.release()
   headers.push('Content-Length', String(bytes.length))
   response.writeHead(answer.status, headers)
   return writeBody(response, bytes, hold)
