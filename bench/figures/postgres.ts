@@ -171,11 +171,11 @@ async function processorTime(cluster: Cluster, services: readonly BenchService[]
   return ratio(ROUNDS, { limit: () => round(services.slice(0, 1)), subject: () => round(services) }, 0)
 }
 
-/** Processor time of a process and of all below it. */
+/** Processor time of a process and of all below it, those that have ended included. */
 function treeMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const ticks = Number(fields[11]) + Number(fields[12])
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return ticks * 10 + children.reduce((sum, child) => sum + treeMs(Number(child)), 0)
 }
