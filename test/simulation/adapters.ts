@@ -70,7 +70,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   'src/store/postgres/one-moment.ts': { uses: ['time'], why: 'waits for a PostgreSQL server' },
   'src/store/postgres/copy-side.ts': { uses: ['time', 'timer'], why: 'the command that copies a store' },
   'src/store/sqlite/copy-side.ts': { uses: ['file', 'process'], why: 'the command that copies a store' },
-  'src/store/sqlite/check.ts': { uses: ['file', 'process'], why: 'the command that checks a store' },
+  'src/store/sqlite/check.ts': { uses: ['file'], why: 'the command that checks a store' },
   'src/store/sqlite/upgrade.ts': { uses: ['file', 'process'], why: 'the command that upgrades a store' },
   'src/store/postgres/check.ts': {
     uses: ['time'],

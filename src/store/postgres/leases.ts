@@ -1,6 +1,7 @@
 import { type Fence, type LeaseRecord, type LeaseStore, MAX_LEASE_AHEAD_MS } from '../leases.ts'
 import { statement } from './database.ts'
 import { type DatabaseOptions, openDatabase } from './open-database.ts'
+import { isUniqueViolation } from './texts.ts'
 
 /** Above all terms of earlier timelines, the last of which this server may not have seen (connection.ts). */
 const TERM_BASE = `current_setting('tapeline.number_base')::bigint`
@@ -32,9 +33,13 @@ export function openPostgresLeases(
   })
   return {
     async take({ part, holder, durationMs }) {
-      const [taken] = await database.write((tx) =>
-        tx.rows<{ term: number }>(TAKE, [part, holder, durationMs]),
-      )
+      const taking = database.write((tx) => tx.rows<{ term: number }>(TAKE, [part, holder, durationMs]))
+      // Of several that take a part for the first time at once, one may meet another's row in the index of terms, for
+      // which ON CONFLICT does nothing.
+      const [taken] = await taking.catch((error) => {
+        if (isUniqueViolation(error)) return []
+        throw error
+      })
       return taken === undefined ? undefined : { part, term: taken.term }
     },
     renew: async ({ part, term }: Fence, durationMs) =>

@@ -15,7 +15,11 @@ export async function orConflict<T>(message: string, write: Promise<T>): Promise
   try {
     return await write
   } catch (error) {
-    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) throw new ConflictError(message)
+    if (isUniqueViolation(error)) throw new ConflictError(message)
     throw error
   }
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return (error as { code?: unknown }).code === UNIQUE_VIOLATION
 }
