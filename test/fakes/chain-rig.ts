@@ -158,11 +158,13 @@ export async function allEvents(database: ChainStores): Promise<StoredEvent[]> {
 
 /** Waits until nothing more is written: the chain has stopped and all of it is recorded. */
 export async function settled(database: ChainStores): Promise<void> {
-  for (let before = -1; ; ) {
-    const { newestSeq } = await database.events.bounds()
-    if (newestSeq === before) return
-    before = newestSeq
+  let before = (await database.events.bounds()).newestSeq
+  // Twice, because a busy machine may take longer than once for blocks that are requested again.
+  for (let unchanged = 0; unchanged < 2; ) {
     // Longer than blocks are gathered while there are no listeners.
     await systemClock.sleep(1_200)
+    const { newestSeq } = await database.events.bounds()
+    unchanged = newestSeq === before ? unchanged + 1 : 0
+    before = newestSeq
   }
 }

@@ -64,7 +64,7 @@ test('an index that stands still and a node that lags keep no answer alive', asy
 test('as many outputs as are served do not hold the loop; more are refused with the reason', async () => {
   const most = readerOf(answer(MAX_UTXOS))
   let held = Number.POSITIVE_INFINITY
-  for (let round = 0; round < 3 && held > 20; round++) {
+  for (let round = 0; round < 10 && held > 20; round++) {
     const stop = watchTurns()
     assert.equal(await most.count(), MAX_UTXOS)
     held = Math.min(held, stop())
