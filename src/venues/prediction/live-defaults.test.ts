@@ -172,12 +172,15 @@ test('kalshi: every recorded series, signed sockets with the documented headers'
   assert.deepEqual(venue.notices, [])
   const received = collect(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
   t.after(() => received.close())
-  await received.until(() => asked.length >= 24 && dialled.length === 4, 'all series and sockets')
+  const series = () => [...new Set(asked.map(({ url }) => url.searchParams.get('series_ticker')))].sort()
+  // On a busy machine some series are requested twice before others are requested once.
+  const hasAll = () => asked.length >= 24 && series().length >= 12 && dialled.length === 4
+  await received.until(hasAll, 'all series and sockets')
   assert.deepEqual(
     [...new Set(asked.map(({ url }) => url.origin + url.pathname))],
     ['https://external-api.kalshi.com/trade-api/v2/markets'],
   )
-  assert.deepEqual([...new Set(asked.map(({ url }) => url.searchParams.get('series_ticker')))].sort(), [
+  assert.deepEqual(series(), [
     'KXBTC',
     'KXBTC15M',
     'KXBTCD',
