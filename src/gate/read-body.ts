@@ -9,9 +9,10 @@ import {
   parseExactBytesInSlices,
 } from '../kit/exact-json.ts'
 import { bodyFaults, fits } from './body-faults.ts'
+import { longIntegersAsText } from './long-integers.ts'
 
-/** Integers above 2^53 are read as text. No valid body has a tenth as many members in one object. */
-const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000, integersAsText: true }
+/** No valid body has a tenth as many members in one object. */
+const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000 }
 
 /**
  * Parses and validates a JSON body, or lets the endpoint do so. Every fault is reported with its place. Large bodies
@@ -61,7 +62,7 @@ function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults
     const text = `The body is not valid JSON: ${reading.message} at position ${reading.at}.`
     throw new ApiError('invalid_param', text, { param: 'body' })
   }
-  const { value } = reading
+  const value = longIntegersAsText(schema, reading.value)
   if (fits(schema, value)) return value
   const faults = bodyFaults(schema, value)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -21,8 +21,6 @@ export interface JsonLimits {
   readonly maxChars: number
   /** Per object. */
   readonly maxMembers?: number
-  /** Integers that a double cannot hold become decimal text instead of bigints. */
-  readonly integersAsText?: boolean
 }
 
 const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1024 }
@@ -274,7 +272,7 @@ class Reader {
     }
   }
 
-  #number(): number | bigint | string {
+  #number(): number | bigint {
     const text = this.#text
     const start = this.#at
     let at = start
@@ -306,8 +304,7 @@ class Reader {
     const digits = text.slice(start, at)
     const number = Number(digits)
     if (integer) {
-      if (Number.isSafeInteger(number)) return number
-      return this.#limits.integersAsText === true ? digits : BigInt(digits)
+      return Number.isSafeInteger(number) ? number : BigInt(digits)
     }
     if (!Number.isFinite(number)) this.#fail('number out of range')
     return number

@@ -57,7 +57,6 @@ const LIMITS: JsonLimits = {
   maxDepth: 8,
   maxChars: MAX_MESSAGE_BYTES,
   maxMembers: 100,
-  integersAsText: true,
 }
 const ID_FORM = /^[\x21-\x7e]{1,64}$/
 
@@ -118,7 +117,12 @@ function fieldFaults(fields: Record<string, unknown>, op: (typeof OPS)[number]):
   }
   const after = fields.resume_after
   if (after !== undefined && after !== null && !(Number.isSafeInteger(after) && (after as number) >= 0)) {
-    faults.push(fault('resume_after', 'resume_after must be the seq of an event.'))
+    faults.push(
+      fault(
+        'resume_after',
+        `resume_after must be the seq of an event: a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`,
+      ),
+    )
   }
   return faults
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readMessage } from './protocol.ts'
+
+async function faultsOf(text: string): Promise<string[]> {
+  const read = await readMessage(text)
+  return read.ok ? [] : read.faults.map(({ message }) => message)
+}
+
+const subscribe = (members: string) => `{"op":"subscribe","kinds":["block_added"],${members}}`
+const LONG = '12345678901234567890'
+
+test('resume_after is a whole number from 0 to 2^53, and nothing that only looks like one', async () => {
+  const allowed = 'resume_after must be the seq of an event: a whole number from 0 to 9007199254740991.'
+  for (const text of [
+    '1e300',
+    '-1',
+    '0.5',
+    LONG,
+    '9007199254740992',
+    `"5"`,
+    '""',
+    '[]',
+    '[5]',
+    '{}',
+    'true',
+  ]) {
+    assert.deepEqual(await faultsOf(subscribe(`"resume_after":${text}`)), [allowed], text)
+  }
+  for (const text of ['0', '5', '9007199254740991', '1e3', 'null']) {
+    assert.deepEqual(await faultsOf(subscribe(`"resume_after":${text}`)), [], text)
+  }
+})
+
+test('an integer above 2^53 does not pass for the text of its digits', async () => {
+  const faults = await faultsOf(`{"op":"subscribe","id":${LONG},"kinds":[${LONG}],"addresses":[${LONG}]}`)
+  assert.deepEqual(faults, [
+    'id must have 1 to 64 visible ASCII characters.',
+    'kinds must be an array of texts.',
+    'addresses must be an array of texts.',
+  ])
+  assert.deepEqual(await faultsOf(`{"op":"ping","id":${LONG}}`), [faults[0]])
+  assert.deepEqual(await faultsOf(`{"op":"ping","id":"${LONG}"}`), [])
+})
