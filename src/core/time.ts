@@ -1,7 +1,7 @@
 /** Accepted times: ISO 8601 with a zone, a date alone (midnight UTC), epoch seconds or milliseconds. */
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?|(?<=\s)\d{2}:?\d{2}))?$/
-const EPOCH = /^(0|\d{9,14})$/
+const EPOCH = /^(0|[1-9]\d{8,13})$/
 const MAX_EPOCH_SECONDS = 11
 const OWN_LENGTH = '2026-03-14T04:00:00.000Z'.length
 

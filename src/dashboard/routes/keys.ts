@@ -27,7 +27,7 @@ const NewKey = Type.Object(
     ]),
     expires_at: Type.Union([Type.String({ maxLength: 40 }), Type.Null()]),
     allowed_cidrs: Type.Union([Type.Array(Type.String({ maxLength: 60 }), { maxItems: 100 }), Type.Null()]),
-    credit_cap: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+    credit_cap: Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]),
   },
   { additionalProperties: false },
 )

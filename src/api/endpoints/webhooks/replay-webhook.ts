@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
-import { ApiError } from '../../../core/errors.ts'
+import { ApiError, faultsError, type InputFault } from '../../../core/errors.ts'
 import { flagField, integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { parseTime } from '../../../core/time.ts'
 import type { ReplayRange } from '../../../webhooks/replay.ts'
@@ -10,7 +10,8 @@ import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const instant = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
-const number = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const number = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
 
 const AskedRange = Type.Object(
   {
@@ -81,34 +82,32 @@ export const replayWebhook = endpoint({
 
 function rangeOf(asked: Static<typeof AskedRange>): ReplayRange {
   const { after_seq: afterSeq, since, up_to_seq: upToSeq, until } = asked
+  const faults: InputFault[] = []
+  const fault = (param: string, message: string) => {
+    faults.push({ param, error: 'invalid_param', message })
+    return undefined
+  }
+  const timeOf = (param: string, given: string | number | undefined) =>
+    given === undefined
+      ? undefined
+      : (parseTime(String(given)) ??
+        fault(param, `${param} must be an ISO 8601 time, a date, or epoch seconds or milliseconds.`))
   if ((afterSeq === undefined) === (since === undefined)) {
-    throw new ApiError('invalid_param', 'Give either after_seq or since.', { param: 'after_seq' })
+    fault('after_seq', 'Give either after_seq or since.')
   }
-  if (upToSeq !== undefined && until !== undefined) {
-    throw new ApiError('invalid_param', 'Give either up_to_seq or until.', { param: 'up_to_seq' })
-  }
+  if (upToSeq !== undefined && until !== undefined) fault('up_to_seq', 'Give either up_to_seq or until.')
   if (afterSeq !== undefined && upToSeq !== undefined && upToSeq <= afterSeq) {
-    throw new ApiError('invalid_param', 'up_to_seq must be above after_seq.', { param: 'up_to_seq' })
+    fault('up_to_seq', 'up_to_seq must be above after_seq.')
   }
   const sinceMs = timeOf('since', since)
   const untilMs = timeOf('until', until)
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs) {
-    throw new ApiError('invalid_param', 'until must be after since.', { param: 'until' })
+    fault('until', 'until must be after since.')
   }
+  if (faults.length > 0) throw faultsError(faults)
   return {
     ...(sinceMs === undefined ? { afterSeq: afterSeq ?? 0 } : { sinceMs }),
     ...(upToSeq === undefined ? {} : { upToSeq }),
     ...(untilMs === undefined ? {} : { untilMs }),
   }
-}
-
-function timeOf(param: string, given: string | number | undefined): number | undefined {
-  if (given === undefined) return undefined
-  const timeMs = parseTime(String(given))
-  if (timeMs !== undefined) return timeMs
-  throw new ApiError(
-    'invalid_param',
-    `${param} must be an ISO 8601 time, a date, or epoch seconds or milliseconds.`,
-    { param },
-  )
 }
