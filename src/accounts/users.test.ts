@@ -34,9 +34,9 @@ test('a sign-in with the old password that ends after a reset opens no session',
   assert.ok(signedIn)
   const { token } = await resets.issue(email)
   assert.ok(await resets.redeem(token, NEW))
-  assert.equal(await users.openSession(signedIn.user.id, signedIn.passwordHash), undefined)
+  assert.equal(await users.openSession(signedIn.user.id, signedIn), undefined)
   const again = await users.verify({ email, password: NEW })
-  const session = again && (await users.openSession(again.user.id, again.passwordHash))
+  const session = again && (await users.openSession(again.user.id, again))
   assert.ok(session && (await users.findSession(session.token)))
 })
 

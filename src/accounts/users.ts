@@ -107,14 +107,18 @@ export function createUsers(deps: {
     /**
      * @param passwordHash of the password with which the user signed in. If it was changed or reset since, which ends
      * all sessions, there is no new one either.
+     * @param audit written together with the session
      */
-    async openSession(userId: string, passwordHash?: string) {
+    async openSession(
+      userId: string,
+      { passwordHash, audit }: { passwordHash?: string | undefined; audit?: AuditEntry | undefined } = {},
+    ) {
       const token = newToken(randomBytes)
       const createdAtMs = clock.now()
       const expiresAtMs = createdAtMs + SESSION_MS
       await store.pruneSessions()
       const session = { hash: hashToken(token), userId, createdAtMs, expiresAtMs }
-      const isOpen = await store.createSession({ ...session, openedWith: passwordHash })
+      const isOpen = await store.createSession({ ...session, openedWith: passwordHash }, audit)
       return isOpen ? { token, expiresAtMs } : undefined
     },
     async findSession(token: string): Promise<SessionRecord | undefined> {

@@ -55,13 +55,16 @@ export interface UsersStore {
    * @param session.openedWith the hash that the user's password must still have; otherwise there is no session, which
    * is false
    */
-  createSession(session: {
-    hash: string
-    userId: string
-    createdAtMs: number
-    expiresAtMs: number
-    openedWith?: string | undefined
-  }): Promise<boolean>
+  createSession(
+    session: {
+      hash: string
+      userId: string
+      createdAtMs: number
+      expiresAtMs: number
+      openedWith?: string | undefined
+    },
+    audit?: AuditEntry,
+  ): Promise<boolean>
   findSession(hash: string): Promise<SessionRecord | undefined>
   deleteSession(hash: string): Promise<void>
   /** Deletes expired sessions. */

@@ -76,6 +76,15 @@ test('signing in changes the cookie, signing out ends the session, a changed pas
   assert.equal((await visitor.call('GET', 'keys')).status, 401)
 })
 
+test('an operator who signs in is in the audit log', async () => {
+  const visitor = await visit(service.url)
+  const answer = await visitor.enter('sign-in', { email: 'op@example.com', password: PASSWORD })
+  assert.equal(answer.status, 200)
+  const { json } = await boss.call<{ entries: AuditView[] }>('GET', 'operator/audit')
+  const [newest] = json.entries
+  assert.deepEqual([newest?.actor, newest?.action], ['op@example.com', 'operator.signed_in'])
+})
+
 test("the operator's link works once", async () => {
   const late = await visit(service.url)
   const answer = await late.enter('welcome', {

@@ -110,10 +110,10 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
   async function enter(
     user: UserRecord,
     context: RouteContext,
-    passwordHash?: string,
+    signedIn: Parameters<Users['openSession']>[1] = {},
   ): Promise<DashboardReply> {
     await users.closeSession(context.token)
-    const session = await users.openSession(user.id, passwordHash)
+    const session = await users.openSession(user.id, signedIn)
     if (session === undefined) throw wrongCredentials()
     const { token, expiresAtMs } = session
     const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
@@ -146,10 +146,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
         .catch(refuseCrowd)
       if (found === undefined) throw wrongCredentials()
       const { user, passwordHash } = found
-      if (user.role === 'operator') {
-        await deps.audit.note(entry('operator.signed_in', context.request)(user))
-      }
-      return enter(user, context, passwordHash)
+      const isOperator = user.role === 'operator'
+      const audit = isOperator ? entry('operator.signed_in', context.request)(user) : undefined
+      return enter(user, context, { passwordHash, audit })
     }),
     openRoute('POST sign-up', async (context) => {
       if (!deps.signUp)

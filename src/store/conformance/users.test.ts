@@ -218,6 +218,7 @@ for (const engine of ENGINES) {
       const user = { id: 'usr_1', passwordHash: 'h', ...USER }
       const invited = { ...user, id: 'usr_2', email: 'b@example.com' }
       const budget = { id: 'acc_1:test', periodStartMs: 0 }
+      const session = { hash: 's', userId: 'usr_1', createdAtMs: 1, expiresAtMs: 1e15, openedWith: 'm' }
       await store.putInvitation({ hash: 'i', role: 'operator', accountId: null })
       const changes: [string, (audit: AuditEntry) => Promise<unknown>][] = [
         ['create account', (audit) => store.createAccount(account, audit)],
@@ -234,6 +235,7 @@ for (const engine of ENGINES) {
           (audit) => store.setPassword({ userId: 'usr_1', passwordHash: 'n', keptSession: '' }, audit),
         ],
         ['reset', (audit) => store.takePasswordReset({ hash: 'r', passwordHash: 'm' }, audit)],
+        ['session', (audit) => store.createSession(session, audit)],
       ]
       const state = async () => ({
         accounts: await store.listAccounts(),
@@ -242,6 +244,7 @@ for (const engine of ENGINES) {
         passwordHash: (await store.findUser(USER.email))?.passwordHash,
         invitation: await store.findInvitation('i'),
         reset: await store.findPasswordReset('r'),
+        session: await store.findSession('s'),
         budget: await store.budget(budget),
         audit: (await store.listAudit({ limit: 100 })).map(({ action }) => action),
       })
@@ -256,6 +259,8 @@ for (const engine of ENGINES) {
       const { audit } = await state()
       assert.equal(await store.revokeKey('key_2', 6, entry('again')), false)
       assert.equal(await store.takeInvitation('i', invited, { audit: entry('again') }), undefined)
+      const late = { ...session, hash: 'late', openedWith: 'n' }
+      assert.equal(await store.createSession(late, entry('again')), false)
       assert.deepEqual((await state()).audit, audit, 'what changes nothing leaves no entry')
     }))
 }

@@ -107,13 +107,14 @@ export function userRecords(db: Database): UsersStore {
         return true
       }),
 
-    createSession: ({ hash, userId, createdAtMs, expiresAtMs, openedWith }) =>
+    createSession: ({ hash, userId, createdAtMs, expiresAtMs, openedWith }, audit) =>
       db.write(async (tx) => {
         if (openedWith !== undefined && (await tx.rows(HAS_PASSWORD, [userId, openedWith])).length === 0)
           return false
         await Promise.all([
           tx.run(INSERT_SESSION, [hash, userId, createdAtMs, expiresAtMs]),
           tx.run(DROP_OLDEST_SESSIONS, [userId]),
+          insertAudit(tx, audit),
         ])
         return true
       }),

@@ -104,11 +104,12 @@ export function userWriters(db: DatabaseSync) {
       insertAudit(audit)
       return true
     },
-    createSession: (session: Parameters<UsersStore['createSession']>[0]) => {
+    createSession: (...[session, audit]: Parameters<UsersStore['createSession']>) => {
       const { openedWith } = session
       if (openedWith !== undefined && passwordOf.get(session.userId)?.hash !== openedWith) return false
       insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs)
       dropOldest.run(session.userId)
+      insertAudit(audit)
       return true
     },
     deleteSession: (hash: string) => void deleteSession.run(hash),
