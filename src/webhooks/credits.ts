@@ -16,8 +16,10 @@ import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/
  */
 export interface Credits {
   reserve(subscription: Owner, count: number): Promise<Reservation | Pause>
-  /** Why webhooks of this key must end; undefined while they may continue. */
+  /** Why webhooks of this key must end; undefined while they may continue. May be outdated by a second. */
   endOf(owner: Owner): Promise<EndReason | undefined>
+  /** The same as the store has it now. */
+  currentEndOf(keyId: string): Promise<EndReason | undefined>
   /** How many more deliveries the credits cover. */
   available(owner: Owner): Promise<number>
   /** Why nothing is delivered for now. Every process gives the same reason. */
@@ -172,6 +174,9 @@ export function createCredits(deps: {
   return {
     async endOf(owner) {
       return keyEnd((await payerOf(owner))?.key, clock.now())
+    },
+    async currentEndOf(keyId) {
+      return keyEnd(await accounts.newestKeyOf(keyId), clock.now())
     },
     async available(owner) {
       const found = await payerOf(owner)

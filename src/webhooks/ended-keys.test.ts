@@ -142,7 +142,8 @@ test('one that was handed to a good key while a delivery asked for credits of th
       await handed.promise
       return { ok: false, reason: 'key_revoked' }
     },
-    endOf: async ({ keyId }) => (hasEnded && keyId !== 'key_good' ? 'key_revoked' : undefined),
+    endOf: ({ keyId }) => credits.currentEndOf(keyId),
+    currentEndOf: async (keyId) => (hasEnded && keyId !== 'key_good' ? 'key_revoked' : undefined),
     available: async () => 1_000,
     pauseOf: async () => undefined,
     forget: () => {},
@@ -169,6 +170,37 @@ test('also one that its owner had switched off before the key ended', async (t) 
     ...{ accountId: owner.accountId, environment: 'test', name: 'next' },
   })
   await rig.webhooks.subscriptions.patch({ ...owner, keyId: record.id }, id, { active: true })
+  await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+})
+
+test('keys that another process has just ended: a webhook goes to the good one, and none is enabled for an ended one', async (t) => {
+  const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  await rig.webhooks.subscriptions.patch(owner, id, { active: false })
+  const next = async (name: string) => {
+    const { record } = await rig.accounts.createKey({
+      ...{ accountId: owner.accountId, environment: 'test', name },
+    })
+    return { ...owner, keyId: record.id }
+  }
+  const [good, bad] = [await next('good'), await next('bad')]
+  // Both keys are in the cache as valid, and its notification comes too late.
+  t.mock.method(rig.webhooks, 'accountsChanged', () => {})
+  for (const { keyId } of [owner, bad]) {
+    await rig.webhooks.pauseOf({
+      ...(await rig.webhooks.subscriptions.find(owner.accountId, id)),
+      keyId,
+      active: true,
+    })
+    await rig.accounts.revokeKey(keyId)
+  }
+  const refused = { kind: 'unauthorized', detail: { reason: 'revoked' } }
+  await assert.rejects(rig.webhooks.subscriptions.patch(bad, id, { active: true }), refused)
+  await assert.rejects(rig.webhooks.subscriptions.patch(bad, id, { batch: true }), refused)
+  assert.equal((await stateOf(id)).active, false)
+  const taken = await rig.webhooks.subscriptions.patch(good, id, { active: true })
+  assert.equal(taken.keyId, good.keyId)
   await arrives()
   assert.deepEqual(await stateOf(id), { active: true, reason: null })
 })

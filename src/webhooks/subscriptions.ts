@@ -19,7 +19,7 @@ import type {
   SubscriptionPlace,
   SubscriptionRecord,
 } from '../store/jobs.ts'
-import type { Credits } from './credits.ts'
+import type { Credits, EndReason } from './credits.ts'
 import { type DeliveryAttempt, deliver, notSent, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { ownSubscription, type SubscriptionPage, subscriptionPage } from './find-subscriptions.ts'
@@ -97,7 +97,7 @@ export interface LargerPlans {
 
 export interface WebhookSubscriptionsDeps extends ReplayDeps {
   readonly clock: Clock
-  readonly credits: Pick<Credits, 'available' | 'endOf'>
+  readonly credits: Pick<Credits, 'available' | 'currentEndOf'>
   readonly store: JobsStore
   readonly network: Network
   readonly guard: Guard
@@ -176,9 +176,13 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
   ): Promise<SubscriptionRecord | undefined> {
     const found = await mustFind(owner.accountId, id)
     const { active, batch } = change
-    // A disabled subscription is not checked, so its key may have ended since.
+    // Another process may have ended either key a moment ago. What is cached would let a webhook be enabled for a key
+    // that has ended, which would end the webhook right away.
+    const end = await credits.currentEndOf(owner.keyId)
+    if (end !== undefined) throw keyHasEnded(end)
     const hasEnded =
-      active === true && (isKeyEnd(found.disabledReason) || (await credits.endOf(found)) !== undefined)
+      active === true &&
+      (isKeyEnd(found.disabledReason) || (await credits.currentEndOf(found.keyId)) !== undefined)
     const selection = await selectionPatch(found, change, owner.plan)
     if (active === true) await deps.beforeAdding()
     const patch = {
@@ -316,6 +320,12 @@ function overlapOf({ secret, previousSecret, previousUntilMs }: SubscriptionReco
   return isRunning
     ? { previousSecret, previousUntilMs }
     : { previousSecret: secret, previousUntilMs: nowMs + ROTATION_OVERLAP_MS }
+}
+
+function keyHasEnded(reason: EndReason): ApiError {
+  return reason === 'key_revoked'
+    ? new ApiError('unauthorized', 'The API key was revoked.', { reason: 'revoked' })
+    : new ApiError('unauthorized', 'The API key has expired.', { reason: 'expired' })
 }
 
 function tooManyAtOnce(others: string): ApiError {

@@ -21,6 +21,7 @@ const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
 const FREE: Credits = {
   reserve: async (_, count) => ({ ok: true, count, charge: async () => {}, release: () => {} }),
   endOf: async () => undefined,
+  currentEndOf: async () => undefined,
   available: async () => 1_000,
   pauseOf: async () => undefined,
   forget() {},
