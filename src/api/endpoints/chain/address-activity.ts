@@ -69,7 +69,7 @@ export const addressActivity = endpoint({
       rows: items,
       head: `{"address":${JSON.stringify(address)},"items":[`,
       tail: `],"credits_used":${cost.charge({ row: items.length })}}`,
-      hasMore: pending.total + unspent.total > items.length,
+      hasMore: pending.hasMore || pending.items.length + unspent.total > items.length,
     })
   },
 })
@@ -82,22 +82,23 @@ export async function inMempool(
   address: string,
   limit: number,
   { upstreams, waitMs }: Pick<ChainData, 'upstreams' | 'waitMs'>,
-): Promise<{ items: string[]; total: number }> {
+): Promise<{ items: string[]; hasMore: boolean }> {
   const params = { addresses: [address], includeOrphanPool: false, filterTransactionPool: false }
   const options = { deadlineMs: waitMs }
   const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
   if (!outcome.bytes.includes('"entries"')) throw unusableAnswer(outcome.node, 'mempool entries')
   const items = new Map<string, string>()
-  let total = 0
+  let hasMore = false
   for await (const { text } of nestedElementsOf(outcome.bytes, 'entries', ['sending', 'receiving'])) {
-    total++
-    if (items.size >= limit) continue
+    // Beyond the limit, entries are read until one is not a repetition of the other side.
+    if (hasMore) continue
     const item = mempoolItem(text, outcome.node, upstreams.network)
-    if (item !== undefined) items.set(item.txId, item.text)
+    if (item === undefined) continue
+    if (items.size < limit || items.has(item.txId)) items.set(item.txId, item.text)
+    else hasMore = true
   }
-  // The unread rest may repeat transactions of the other side, so the count is exact only if everything was read.
-  return { items: [...items.values()], total: items.size < limit ? items.size : total }
+  return { items: [...items.values()], hasMore }
 }
 
 function mempoolItem(

@@ -47,3 +47,24 @@ test('a mempool full of large transactions of one address does not hold the loop
     assert.ok(held <= 60, `the loop was held for ${held} ms`)
   }
 })
+
+test('a transaction that sends and receives counts once, also at the limit', async () => {
+  const small = (n: number) => ({ ...entry(n), transaction: { ...entry(n).transaction, payload: '' } })
+  const read = (sending: number[], receiving: number[], limit: number) => {
+    const entries = [{ address: ADDRESS, sending: sending.map(small), receiving: receiving.map(small) }]
+    const bytes = Buffer.from(JSON.stringify({ entries }))
+    const upstreams = { network: 'testnet-10', callRaw: async () => ({ ok: true, bytes, node: 'n' }) }
+    return inMempool(ADDRESS, limit, { upstreams, waitMs: 1_000 } as unknown as ChainData)
+  }
+  const cases: [number[], number[], number, { shown: number; hasMore: boolean }][] = [
+    [[1], [1], 1, { shown: 1, hasMore: false }],
+    [[1, 2], [2, 1], 2, { shown: 2, hasMore: false }],
+    [[1, 2], [2, 1, 3], 2, { shown: 2, hasMore: true }],
+    [[1, 2], [2, 1, 3], 3, { shown: 3, hasMore: false }],
+    [[1, 2, 3], [], 2, { shown: 2, hasMore: true }],
+  ]
+  for (const [sending, receiving, limit, expected] of cases) {
+    const { items, hasMore } = await read(sending, receiving, limit)
+    assert.deepEqual({ shown: items.length, hasMore }, expected, JSON.stringify([sending, receiving, limit]))
+  }
+})
