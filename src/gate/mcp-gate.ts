@@ -10,27 +10,32 @@ import type { GateRequest } from './request.ts'
  * again.
  */
 export interface McpGate {
-  /** Rejects with ApiError if the key may not be used. */
-  admit(request: Pick<GateRequest, 'headers' | 'search' | 'address'>, messages: number): Promise<AdmittedMcp>
+  /** Rejects with ApiError if the key may not be used, or the rate leaves no request. */
+  admit(request: Pick<GateRequest, 'headers' | 'search' | 'address'>): Promise<AdmittedMcp>
 }
 
 interface AdmittedMcp {
   /** The key text as it was sent. */
   readonly key: string
   readonly accountId: string
+  /** To be called once with the number of messages. Throws ApiError if the rate does not allow as many. */
+  readonly count: (messages: number) => void
 }
 
 export function createMcpGate(deps: { keys: KeyRing; authThrottle: AuthThrottle; clock: Clock }): McpGate {
   const { keys, authThrottle, clock } = deps
   return {
-    async admit(request, messages) {
+    async admit(request) {
       try {
         const text = findKeyText(request)
         const credential = await authenticate(keys, text)
         const nowMs = clock.now()
         checkCredential(credential, { nowMs, address: request.address, scope: null })
-        limitRate(credential.rate, nowMs, 'rate_limited', messages)
-        return { key: text ?? '', accountId: credential.accountId }
+        const { rate, accountId } = credential
+        // A body that cannot be read counts too.
+        limitRate(rate, nowMs, 'rate_limited')
+        const count = (messages: number) => limitRate(rate, clock.now(), 'rate_limited', messages, 1)
+        return { key: text ?? '', accountId, count }
       } catch (error) {
         if (error instanceof AuthenticationError) await authThrottle.afterFailure(request.address)
         throw error

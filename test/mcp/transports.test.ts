@@ -48,6 +48,8 @@ for (const revision of ['2025', '2026'] as const) {
 test('without a valid key there is nothing: no list, no tool', async () => {
   for (const sent of ['', 'svc_test_nothing', `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`]) {
     assertError(await post(message('tools/list'), {}, sent), 401, 'unauthorized')
+    // The body is not looked at before the key.
+    assertError(await post('[[[', {}, sent), 401, 'unauthorized')
   }
 })
 

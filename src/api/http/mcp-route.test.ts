@@ -25,7 +25,7 @@ function open(
   addMcp(app, {
     http,
     ...bounds,
-    gate: { admit: async () => ({ key: 'svc_test_key', accountId: accountOf() }) },
+    gate: { admit: async () => ({ key: 'svc_test_key', accountId: accountOf(), count: () => {} }) },
     endpointGate: {
       handle: () => assert.fail('nothing is read here'),
       view: () => assert.fail(),

@@ -62,10 +62,10 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const { search } = splitTarget(request.raw.url)
     const address = requestAddress(request)
     const { headers } = request
-    const body = parseMessages(request.body as Buffer | undefined)
-    const messages = Array.isArray(body) ? body.length : 1
-    const { key, accountId } = await context.gate.admit({ headers, search, address }, messages)
+    const { key, accountId, count } = await context.gate.admit({ headers, search, address })
     unread.check(accountId)
+    const body = parseMessages(request.body as Buffer | undefined)
+    count(Array.isArray(body) ? body.length : 1)
     if (ofAccount.left(accountId, maxOfAccount) <= 0) throw busy(`${maxOfAccount} requests of this account`)
     if (inFlight >= maxInFlight) throw busy(`${maxInFlight} requests`)
     inFlight++
