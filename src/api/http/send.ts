@@ -41,8 +41,10 @@ export function sendReply(
   if (encoding !== undefined) return sendCompressed(response, answer, encoding, hold)
   headers.push('Content-Length', String(bytes))
   response.writeHead(answer.status, headers)
-  if (isHead) response.end()
-  else return writeBody(response, answer.body, hold, answer.lent)
+  if (isHead) {
+    response.end()
+    answer.lent?.release()
+  } else return writeBody(response, answer.body, hold, answer.lent)
 }
 
 /** A 304 repeats the ETag that the caller sent, which is that of the encoding it would get. */
