@@ -12,6 +12,7 @@ import { gateCall } from '../mcp/call-gate.ts'
 import type { McpHttp } from '../mcp/serve-http.ts'
 import { requestAddress } from './caller-address.ts'
 import type { Cors } from './cors.ts'
+import { readMcpMessages } from './read-mcp-messages.ts'
 import { sendCounted } from './send-counted.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
@@ -26,11 +27,9 @@ export interface McpOptions {
   readonly requestMs?: number
 }
 
-const MAX_BATCH = 8
 const MAX_IN_FLIGHT = 200
 /** An account gets a quarter of them, because some requests last until their time is over. */
 const SHARE_OF_ACCOUNT = 4
-const MAX_SHOWN_ID = 60
 const REQUEST_MS = 30_000
 /**
  * The thread aborts a request this long after it was answered as too late. Timers of two threads are a few milliseconds
@@ -64,7 +63,7 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     const { headers } = request
     const { key, accountId, count } = await context.gate.admit({ headers, search, address })
     unread.check(accountId)
-    const body = parseMessages(request.body as Buffer | undefined)
+    const body = readMcpMessages(request.body as Buffer | undefined, headers['content-encoding'])
     count(Array.isArray(body) ? body.length : 1)
     if (ofAccount.left(accountId, maxOfAccount) <= 0) throw busy(`${maxOfAccount} requests of this account`)
     if (inFlight >= maxInFlight) throw busy(`${maxInFlight} requests`)
@@ -105,33 +104,6 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     },
   })
   app.addHook('onClose', () => http.close())
-}
-
-function parseMessages(body: Buffer | undefined): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(body?.toString() ?? '')
-  } catch {
-    throw new ApiError('invalid_param', 'The body must be a JSON-RPC message.')
-  }
-  if (Array.isArray(value) && (value.length > MAX_BATCH || value.length === 0))
-    throw new ApiError('invalid_param', `A batch may have 1 to ${MAX_BATCH} messages.`)
-  if (Array.isArray(value)) refuseRepeatedIds(value)
-  return value
-}
-
-/** Answers are matched by id, so one of two answers with the same id would be lost. */
-function refuseRepeatedIds(messages: readonly unknown[]): void {
-  const seen = new Set<unknown>()
-  for (const message of messages) {
-    const id = (message as { id?: unknown } | null)?.id
-    if (id === undefined) continue
-    if (seen.has(id)) {
-      const shown = String(JSON.stringify(id)).slice(0, MAX_SHOWN_ID)
-      throw new ApiError('invalid_param', `Two messages of the batch have the id ${shown}.`, { param: 'id' })
-    }
-    seen.add(id)
-  }
 }
 
 function passedOf(headers: FastifyRequest['headers']): Record<string, string> {
