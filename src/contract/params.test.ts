@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { number, ParamRefusal } from './params.ts'
+import { number, ParamRefusal, symbol } from './params.ts'
 
 const amount = number('An amount.', { min: 0, max: 1e12 })
 
@@ -19,4 +19,12 @@ test('a long text that is no number is refused in time by its length, not by the
   const { user } = process.cpuUsage(began)
   // This took twenty seconds with two adjacent unbounded runs of digits.
   assert.ok(user < 1_000_000, `${user} µs`)
+})
+
+test('a symbol in any case; no other letter whose capital is one of its letters', () => {
+  for (const text of ['SOL', 'sol', 'sOl']) assert.equal(symbol().read(text), 'SOL')
+  for (const text of ['ſol', 'ſOL', 'ＳＯＬ', ' SOL', 'SOL\n', '']) {
+    assert.ok(symbol().read(text) instanceof ParamRefusal, text)
+    assert.ok(symbol({ orIdentifier: 'a slug' }).read(text) instanceof ParamRefusal, text)
+  }
 })

@@ -2,7 +2,7 @@ import type { ErrorKind } from '../core/errors.ts'
 import type { Interval } from '../core/interval.ts'
 import type { Tier } from '../core/plan.ts'
 import type { Source, SourceName } from '../core/source.ts'
-import { SYMBOLS } from '../core/symbol.ts'
+import { parseSymbol, SYMBOLS } from '../core/symbol.ts'
 import { parseTime } from '../core/time.ts'
 import type { Example } from './example.ts'
 
@@ -152,8 +152,8 @@ export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
       : { type: 'string', enum: [...allowed] },
     example: 'BTC',
     read: (text) => {
-      const upper = text.toUpperCase()
-      if (allowed.includes(upper)) return upper
+      const known = parseSymbol(text)
+      if (known !== undefined) return known
       // Identifiers of every venue are longer than a ticker or contain a character that no ticker has.
       if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
       return new ParamRefusal(

@@ -9,8 +9,11 @@ export const SYMBOL_NAMES: Record<AssetSymbol, string> = {
   XRP: 'XRP',
 }
 
-/** Reads a symbol in any case (`btc` is `BTC`). */
+const LETTERS = /^[A-Za-z]+$/
+
+/** Reads a symbol in any case (`btc` is `BTC`). The capitals of some other letters are among these: ſ becomes S. */
 export function parseSymbol(text: string): AssetSymbol | undefined {
+  if (!LETTERS.test(text)) return undefined
   const upper = text.toUpperCase()
   return SYMBOLS.find((symbol) => symbol === upper)
 }
