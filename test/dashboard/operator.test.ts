@@ -162,6 +162,16 @@ test('notices are written, changed and deleted by the operator; who is signed in
   }
 })
 
+test('the audit log goes on before an entry, and what is not the seq of one is refused by name', async () => {
+  const [newest, second] = await audit()
+  const page = await boss.call<{ entries: AuditView[] }>('GET', `operator/audit?before=${newest?.seq}`)
+  assert.equal(page.json.entries[0]?.seq, second?.seq)
+  for (const text of ['', '-1', '1e3', '0.5', '%D9%A5', 'x', '9007199254740993']) {
+    const { status, json } = await boss.call<{ message: string }>('GET', `operator/audit?before=${text}`)
+    assert.deepEqual([status, json.message], [422, 'before must be the seq of an entry.'], text)
+  }
+})
+
 test('an account’s errors are there with their request ids and without the key, repeated ones once', async () => {
   const accountId = await service.account('free')
   const key = await service.key({ accountId })

@@ -8,7 +8,14 @@ import type { Users } from '../../accounts/users.ts'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { nextTurn } from '../../kit/time-slices.ts'
-import { type DashboardRoute, json, operatorRoute, readJsonBody, type SignedIn } from '../route.ts'
+import {
+  DashboardError,
+  type DashboardRoute,
+  json,
+  operatorRoute,
+  readJsonBody,
+  type SignedIn,
+} from '../route.ts'
 import { accountView, balanceViews, keyView, planView } from '../views.ts'
 import type { AuditView, OperatorAccountView, ResetLinkView } from '../wire.ts'
 import { usageReply } from './usage.ts'
@@ -106,10 +113,10 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
       )
     }),
     operatorRoute('GET operator/audit', async ({ query }) => {
-      const before = Number(query.get('before') ?? Number.NaN)
+      const before = seqOf('before', query.get('before'))
       const entries = await deps.audit.list({
         limit: AUDIT_PAGE,
-        ...(Number.isSafeInteger(before) ? { before } : {}),
+        ...(before === undefined ? {} : { before }),
       })
       return json({
         entries: entries.map(
@@ -125,4 +132,10 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
       })
     }),
   ]
+}
+
+function seqOf(name: string, text: string | null): number | undefined {
+  if (text === null) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new DashboardError(422, 'invalid_param', `${name} must be the seq of an entry.`)
 }
