@@ -20,23 +20,33 @@ export function readMcpMessages(body: Buffer | undefined, contentEncoding = 'ide
   const { value } = reading
   if (Array.isArray(value) && (value.length > MAX_BATCH || value.length === 0))
     throw new ApiError('invalid_param', `A batch may have 1 to ${MAX_BATCH} messages.`, { param: 'body' })
-  const place = longIntegerIn(value, '')
+  const place = longIntegerIn(value)
   if (place !== undefined) {
-    const param = place === '' ? 'body' : place
+    const param = place.length === 0 ? 'body' : place.join('.')
     throw new ApiError('invalid_param', `${param} is an integer above 2^53: send it as text.`, { param })
   }
   if (Array.isArray(value)) refuseRepeatedIds(value)
   return value
 }
 
-/** The place of the first integer that a double cannot hold. */
-function longIntegerIn(value: ExactJson, place: string): string | undefined {
-  if (typeof value === 'bigint') return place
+/**
+ * The place of the first integer that a double cannot hold. It is put together on the way back, because nearly no body
+ * has one.
+ */
+function longIntegerIn(value: ExactJson): string[] | undefined {
+  if (typeof value === 'bigint') return []
   if (typeof value !== 'object' || value === null) return undefined
-  for (const [name, inner] of Object.entries(value)) {
-    const shown = name.slice(0, MAX_SHOWN)
-    const found = longIntegerIn(inner, place === '' ? shown : `${place}.${shown}`)
-    if (found !== undefined) return found
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = longIntegerIn(value[index])
+      if (found !== undefined) return [String(index), ...found]
+    }
+    return undefined
+  }
+  const members = value as { readonly [name: string]: ExactJson }
+  for (const name in members) {
+    const found = longIntegerIn(members[name] ?? null)
+    if (found !== undefined) return [name.slice(0, MAX_SHOWN), ...found]
   }
   return undefined
 }
