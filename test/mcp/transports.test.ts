@@ -93,6 +93,13 @@ test('bodies, batches and methods are bounded', async () => {
   assertError(await post('{"jsonrpc'), 422, 'invalid_param')
   assertError(await post(Array(9).fill(message('tools/list'))), 422, 'invalid_param')
   assertError(await post([]), 422, 'invalid_param')
+  // The answer could not have this id.
+  assertError(
+    await post('{"jsonrpc":"2.0","id":12345678901234567890,"method":"tools/list"}'),
+    422,
+    'invalid_param',
+  )
+  assert.equal((await post(message('tools/list'), { 'Content-Encoding': 'gzip' })).status, 415)
   assert.equal((await post(message('tools/list'), { 'Content-Type': 'text/plain' })).status, 415)
   for (const method of ['GET', 'DELETE']) {
     const answer = await ask(`${service.url}/mcp`, { method, key })
