@@ -59,7 +59,12 @@ export interface TradeObservation extends Observed {
    * already known by its id is left unchanged.
    */
   readonly isSwept?: boolean
+  /** Of a requested trade: all trades of its token in its transaction, if the answer has several. */
+  readonly fills?: readonly Fill[]
 }
+
+/** One of the trades of a transaction. */
+export type Fill = Pick<TradeObservation, 'id' | 'price' | 'size' | 'side'>
 
 /** The fills of one taker order at one price, with a number that grows by one per symbol. */
 export interface AggregateTradeObservation extends Observed {

@@ -20,10 +20,10 @@ test('a transaction that was streamed on a whole second stays as the stream sent
     'in the order of the list': [listed(1, '4'), listed(0, '6')],
   })) {
     const trades = new TradeDeduplicator(true)
-    assert.ok(trades.add(trade(0, '10'), true))
+    assert.ok(trades.add(trade(0, '10')))
     assert.deepEqual(
-      [...list, ...list].map((each) => trades.add(each)),
-      [false, false, false, false],
+      [...list, ...list].map((each) => trades.add({ ...each, fills: list })?.id),
+      [undefined, undefined, undefined, undefined],
       name,
     )
     assert.equal(trades.size, 10, name)
@@ -32,12 +32,43 @@ test('a transaction that was streamed on a whole second stays as the stream sent
 
 test('a stored transaction of the list gets the rows that it lacks', () => {
   const trades = new TradeDeduplicator(true)
-  assert.ok(trades.add(trade(0, '6'), true))
-  assert.ok(trades.add(trade(1, '4'), true))
+  assert.ok(trades.add(trade(0, '6')))
+  assert.ok(trades.add(trade(1, '4')))
   const list = [listed(0, '6.00'), listed(1, '4.00'), listed(2, '3')]
   assert.deepEqual(
-    list.map((each) => trades.add(each)),
-    [false, false, true],
+    list.map((each) => trades.add({ ...each, fills: list })?.id),
+    [undefined, undefined, '0xaa-up-2'],
   )
   assert.equal(trades.size, 13)
+})
+
+test('a fill that the stream lost is added from the list, once, at a free position', () => {
+  for (const [name, { streamed, list, added }] of Object.entries({
+    'the first of two': { streamed: ['4'], list: ['6', '4'], added: ['0xaa-up-1'] },
+    'the last of two': { streamed: ['6'], list: ['6', '4'], added: ['0xaa-up-1'] },
+    'one of two that are equal': { streamed: ['5'], list: ['5', '5.0'], added: ['0xaa-up-1'] },
+    'two of three': { streamed: ['7'], list: ['6', '4', '7'], added: ['0xaa-up-1', '0xaa-up-2'] },
+    'none of two that the stream sent as one': { streamed: ['10'], list: ['6', '4'], added: [] },
+  })) {
+    for (const isRestart of [false, true]) {
+      const trades = new TradeDeduplicator(true)
+      const before = streamed.map((size, place) => trade(place, size, SECOND_MS + 123))
+      for (const each of before) trades.add(each)
+      const rows = list.map((size, place) => listed(place, size))
+      const found = rows.flatMap((each) => trades.add({ ...each, fills: rows }) ?? [])
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        added,
+        name,
+      )
+      const later = isRestart ? new TradeDeduplicator(true) : trades
+      // What is stored does not show where it came from.
+      if (isRestart) for (const { isSwept: _, ...stored } of [...before, ...found]) later.add(stored)
+      assert.deepEqual(
+        rows.flatMap((each) => later.add({ ...each, fills: rows }) ?? []),
+        [],
+        name,
+      )
+    }
+  }
 })

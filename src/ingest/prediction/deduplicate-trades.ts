@@ -2,22 +2,28 @@
  * Tracks which trades of a market are known, their total value and their total size.
  *
  * If a venue gives trades no id, ours consists of transaction, token and position in the transaction. The stream may
- * send one trade where the list has several, so a transaction stays as the stream sent it, and the list adds only
- * transactions that are not known yet.
+ * send one trade where the list has several, and it may lose one of several. So the list's trades of a token in a
+ * transaction are compared with the known ones as a whole:
  *
- * A stored trade does not show where it came from. The times of lists are whole seconds, so one with milliseconds was
- * streamed. One without them was listed if the list has it at the same time with the same price and size; until then
- * its transaction stays as it is.
+ *   each known one is in the list  ──▶ the others in the list were lost, and are added at free positions
+ *   a known one is not in the list ──▶ it stands for several of the list: the transaction stays as it is
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
-import type { TradeObservation } from '../../venues/observation.ts'
+import type { Fill, TradeObservation } from '../../venues/observation.ts'
+
+/** From the strictest to the loosest. The stream has the price of one level, the list may have the mean. */
+const LIKENESSES: readonly ((a: Fill, b: Fill) => boolean)[] = [
+  (a, b) => a.id === b.id && Number(a.price) === Number(b.price) && hasSameSize(a, b),
+  (a, b) => Number(a.price) === Number(b.price) && hasSameSize(a, b),
+  (a, b) => hasSameSize(a, b),
+]
+
+const hasSameSize = (a: Fill, b: Fill) => a.side === b.side && Number(a.size) === Number(b.size)
 
 export class TradeDeduplicator {
   readonly #hasTransactions: boolean
   readonly #ids = new Set<string>()
-  readonly #streamed = new Set<string>()
-  /** Stored trades that may have been listed or streamed, by transaction. */
-  readonly #unsure = new Map<string, TradeObservation[]>()
+  readonly #fills = new Map<string, Fill[]>()
   #money: Decimal = ZERO
   #size = 0
   /** The times and sizes of all known trades; empty if the venue has transactions, because it counts no pieces. */
@@ -42,51 +48,58 @@ export class TradeDeduplicator {
     return this.#sizes.reduce((sum, { timeMs, size }) => (timeMs <= endMs ? sum + size : sum), 0)
   }
 
-  has(observation: TradeObservation, isStored = false): boolean {
-    const { id } = observation
-    if (this.#ids.has(id)) return true
-    if (!this.#hasTransactions || isOfStream(observation, isStored)) return false
-    const transaction = transactionOf(observation)
-    return this.#streamed.has(transaction) || (!isStored && this.#unsure.has(transaction))
+  /** Whether a trade, or any other one of its transaction if it is listed, is known. */
+  has(observation: TradeObservation): boolean {
+    if (this.#ids.has(observation.id)) return true
+    const isListed = this.#hasTransactions && observation.isSwept === true
+    return isListed && this.#fills.has(transactionOf(observation))
   }
 
-  /** Returns false for a trade that is already known. */
-  add(observation: TradeObservation, isStored = false): boolean {
-    if (observation.isSwept === true) this.#compare(observation)
-    if (this.has(observation, isStored)) return false
-    const { id, price, size, venueTimeMs } = observation
+  /** Returns the trade under its final id, or undefined if it is known already. */
+  add(observation: TradeObservation): TradeObservation | undefined {
+    const added =
+      this.#hasTransactions && observation.isSwept === true ? this.#lost(observation) : observation
+    if (added === undefined || this.#ids.has(added.id)) return undefined
+    const { id, price, size, side, venueTimeMs } = added
     if (this.#hasTransactions) {
-      const transaction = transactionOf(observation)
-      if (isOfStream(observation, isStored)) this.#streamed.add(transaction)
-      else if (isStored)
-        this.#unsure.set(transaction, [...(this.#unsure.get(transaction) ?? []), observation])
+      const transaction = transactionOf(added)
+      const fill = { id, price, size, side }
+      const known = this.#fills.get(transaction)
+      if (known === undefined) this.#fills.set(transaction, [fill])
+      else known.push(fill)
       this.#money = add(this.#money, multiply(decimal(price), decimal(size)))
     } else this.#sizes.push({ timeMs: venueTimeMs, size: Number(size) })
     this.#size += Number(size)
     this.#ids.add(id)
-    return true
+    return added
   }
 
-  /** Decides where the stored trades of a transaction came from. All its trades are listed with the same time. */
-  #compare(listed: TradeObservation): void {
-    const transaction = transactionOf(listed)
-    const stored = this.#unsure.get(transaction)
-    if (stored === undefined) return
-    const same = stored.find(({ id }) => id === listed.id)
-    const isStreamed =
-      stored.some(({ venueTimeMs }) => venueTimeMs !== listed.venueTimeMs) ||
-      (same !== undefined && !isEqual(same, listed))
-    if (isStreamed) this.#streamed.add(transaction)
-    if (isStreamed || same !== undefined) this.#unsure.delete(transaction)
+  /** A listed trade that is none of the known ones, at a free position; undefined if it may be one of them. */
+  #lost(listed: TradeObservation): TradeObservation | undefined {
+    const known = this.#fills.get(transactionOf(listed))
+    if (known === undefined) return listed
+    const fills = [...(listed.fills ?? [listed])]
+    const unlisted = [...known]
+    for (const isLike of LIKENESSES)
+      for (const fill of unlisted.slice()) {
+        const place = fills.findIndex((each) => isLike(each, fill))
+        if (place < 0) continue
+        fills.splice(place, 1)
+        unlisted.splice(unlisted.indexOf(fill), 1)
+      }
+    if (unlisted.length > 0 || !fills.some(({ id }) => id === listed.id)) return undefined
+    return { ...listed, id: this.#freeId(listed.id) }
+  }
+
+  /** The stream counts positions as they arrive, so the position of a lost trade may be taken by another one. */
+  #freeId(id: string): string {
+    if (!this.#ids.has(id)) return id
+    const head = id.slice(0, id.lastIndexOf('-'))
+    let place = 0
+    while (this.#ids.has(`${head}-${place}`)) place += 1
+    return `${head}-${place}`
   }
 }
 
-const isEqual = (a: TradeObservation, b: TradeObservation) =>
-  Number(a.price) === Number(b.price) && Number(a.size) === Number(b.size)
-
-const transactionOf = ({ id }: TradeObservation) => id.slice(0, id.lastIndexOf('-'))
-
-/** False for a stored trade that may have been streamed on a whole second. */
-function isOfStream({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean): boolean {
-  return isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
-}
+/** A transaction may trade both tokens of a market; each has its own positions. */
+const transactionOf = ({ id }: Pick<Fill, 'id'>) => id.slice(0, id.lastIndexOf('-'))

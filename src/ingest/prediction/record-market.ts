@@ -119,6 +119,7 @@ export class MarketRecorder implements MarketWindow {
 
   /** Returns false for a trade that is already counted, or has size 0. */
   trade(observation: TradeObservation): boolean {
+    let recorded = observation
     const verdict = checkMarketTrade(observation)
     const unmarked = this.#made?.unmarked.get(observation.id)
     if (verdict === 'good' && unmarked !== undefined) {
@@ -135,9 +136,13 @@ export class MarketRecorder implements MarketWindow {
       if (this.#parts.trades.has(observation)) return false
       // The store refuses the trade, so the candles that contain it cannot be right.
       this.#parts.candles.refuseAt(observation)
-    } else if (!this.#count(observation)) return false
+    } else {
+      const counted = this.#count(observation)
+      if (counted === undefined) return false
+      recorded = counted
+    }
     const { source, symbol, marketId } = this.market
-    this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
+    this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(recorded, marketId)])
     return true
   }
 
@@ -153,8 +158,8 @@ export class MarketRecorder implements MarketWindow {
 
   /** Takes a trade that is already stored; it is not counted again if its candle is known. */
   known(observation: TradeObservation, isInCandle: boolean): void {
-    if (isInCandle) this.#parts.trades.add(observation, true)
-    else this.#count(observation, true)
+    if (isInCandle) this.#parts.trades.add(observation)
+    else this.#count(observation)
   }
 
   hasPut(tradeId: string): boolean {
@@ -163,7 +168,8 @@ export class MarketRecorder implements MarketWindow {
 
   /** Takes a stored trade of which it is not known whether it was negotiated away from the book and sets no price. */
   unmarked(observation: TradeObservation): void {
-    if (this.#parts.trades.add(observation, true)) this.#parts.unmarked.set(observation.id, observation)
+    if (this.#parts.trades.add(observation) !== undefined)
+      this.#parts.unmarked.set(observation.id, observation)
   }
 
   /** The venue has sent all trades before an instant, so the others set a price. Returns whether there are any. */
@@ -198,10 +204,11 @@ export class MarketRecorder implements MarketWindow {
     this.#made?.candles.show(nowMs)
   }
 
-  #count(observation: TradeObservation, isStored = false): boolean {
-    if (!this.#parts.trades.add(observation, isStored)) return false
-    this.#countAdded(observation)
-    return true
+  /** Returns the trade under its final id, or undefined if it is already counted. */
+  #count(observation: TradeObservation): TradeObservation | undefined {
+    const added = this.#parts.trades.add(observation)
+    if (added !== undefined) this.#countAdded(added)
+    return added
   }
 
   #countAdded(observation: TradeObservation): void {

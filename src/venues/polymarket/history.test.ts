@@ -277,3 +277,36 @@ test('trades of one second keep the order of the venue, and their ids whatever t
   listed = [0, 2, 1, 3, 4].flatMap((place) => listed[place] ?? [])
   assert.deepEqual((await walk()).sort(), found.sort(), 'the fills of a transaction in another order')
 })
+
+test('trades of one token in a transaction name each other, and are no repeats of streamed ones', async (t) => {
+  const row = (token_id: string, size: number, hash: string) => ({
+    ...{ side: 'BUY', token_id, condition_id: CONDITION, size, price: 0.5 },
+    ...{ timestamp: WINDOW + 20, transaction_hash: hash },
+  })
+  const data = [row('1100000011', 5, '0xa'), row('1100000011', 5, '0xa'), row('2200000022', 5, '0xa')]
+  const server = await startLoopback({
+    answer: ({ url }) =>
+      url.pathname === '/markets'
+        ? url.searchParams.get('closed') === 'true'
+          ? [MARKET]
+          : []
+        : { data, pagination: { has_more: false } },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 5), hosts })
+  const range = { fromMs: WINDOW * 1_000, toMs: END * 1_000 }
+  const request = { topic: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+  const pages = await Array.fromAsync(venue.history(request, { signal: new AbortController().signal }))
+  const trades = pages
+    .flatMap(({ observations }) => observations)
+    .flatMap((each) => (each.kind === 'trade' ? [each] : []))
+  assert.deepEqual(
+    trades.map(({ id, key, fills }) => [id, key === id, fills?.map((each) => each.id)]).sort(),
+    [
+      ['0xa-00000011-0', false, ['0xa-00000011-1', '0xa-00000011-0']],
+      ['0xa-00000011-1', false, ['0xa-00000011-1', '0xa-00000011-0']],
+      ['0xa-00000022-0', true, undefined],
+    ],
+  )
+})

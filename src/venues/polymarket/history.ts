@@ -1,7 +1,7 @@
 /** Polymarket's REST side: order books, trades of a market, midpoints of a token, past markets. */
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import type { MidObservation, TradeObservation } from '../observation.ts'
+import type { Fill, MidObservation, TradeObservation } from '../observation.ts'
 import { createCursorTrail } from '../rest/cursor-trail.ts'
 import { expectFit, misfit } from '../rest/expect-fit.ts'
 import { notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
@@ -115,15 +115,29 @@ export async function askTrades(
   const recent = listed.filter(({ timestamp }) => timestamp >= sinceS)
   const ids = idsOf(recent)
   // Trades of the same second stay in the venue's order, because the first may open a candle and the last may close it.
-  const trades = recent
+  const ordered = recent
     .toReversed()
     .sort((a, b) => a.timestamp - b.timestamp)
     .flatMap((row) => {
       const leg = legs.get(row.token_id)
-      return leg === undefined ? [] : [mapSweptTrade(row, ids.get(row) ?? '', leg, receivedMs)]
+      return leg === undefined
+        ? []
+        : [{ row, trade: mapSweptTrade(row, ids.get(row) ?? '', leg, receivedMs) }]
     })
+  const ofTransaction = Map.groupBy(ordered, ({ row }) => transactionOf(row))
+  const trades = ordered.map(({ row, trade }) => {
+    const fills = ofTransaction.get(transactionOf(row)) ?? []
+    if (fills.length < 2) return trade
+    // The stream may give the same position to another trade of the transaction.
+    const key = `${trade.id} of ${fills.length}`
+    return { ...trade, key, fills: fills.map((each) => fillOf(each.trade)) }
+  })
   return { trades, wholeFromMs: wholeFromS * 1_000, isEmpty: listed.length === 0 }
 }
+
+const fillOf = ({ id, price, size, side }: TradeObservation): Fill => ({ id, price, size, side })
+
+const transactionOf = (row: TradeV2Wire) => `${row.transaction_hash}:${row.token_id}`
 
 /** The position within a transaction follows from facts that every answer agrees on, whatever the order of its rows. */
 function idsOf(rows: readonly TradeV2Wire[]): Map<TradeV2Wire, string> {
@@ -132,7 +146,7 @@ function idsOf(rows: readonly TradeV2Wire[]): Map<TradeV2Wire, string> {
   for (const row of rows.toSorted(
     (a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)),
   )) {
-    const group = `${row.transaction_hash}:${row.token_id}`
+    const group = transactionOf(row)
     const place = places.get(group) ?? 0
     places.set(group, place + 1)
     ids.set(row, tradeId(row.transaction_hash, row.token_id, place))

@@ -63,7 +63,9 @@ export function createWindowSweeper(options: {
     options.emitMarkets(session, feed.symbol)
     for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
-      if (trade.venueTimeMs > settledMs || feed.hasStreamed(hash, trade.instrument)) continue
+      if (trade.venueTimeMs > settledMs) continue
+      // If a transaction has several trades, the stream may have lost one of them.
+      if (trade.fills === undefined && feed.hasStreamed(hash, trade.instrument)) continue
       const market = byId.get(trade.leg?.marketId ?? '')
       if (market !== undefined && catalogue.get(market.market.marketId) === undefined) {
         catalogue.add(market, trade.receivedMs)
