@@ -9,7 +9,7 @@ import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
-import { type FollowedMarket, mayRunOn } from './followed-market.ts'
+import { type FollowedMarket, mayHaveClosed, mayRunOn } from './followed-market.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import type { OpenInterestRecorder } from './record-open-interest.ts'
 
@@ -66,13 +66,16 @@ export class FinalBooks {
   }
 
   /**
-   * A contract may close later than listed. That is unknown for the time after the last list, and for a contract that
-   * the lists leave out, after its end.
+   * A contract may close later or earlier than listed. That is unknown for the time after the last list, and for a
+   * contract that the lists leave out, after its end or since they do.
    */
   #endsKnownTo(nowMs: number, listedMs = 0): number {
-    let knownMs = listedMs - LIST_TAKES_MS
-    for (const followed of this.#parts.markets.values())
+    const toMs = listedMs - LIST_TAKES_MS
+    let knownMs = toMs
+    for (const followed of this.#parts.markets.values()) {
       if (mayRunOn(followed, nowMs)) knownMs = Math.min(knownMs, followed.recorder.endMs)
+      if (mayHaveClosed(followed, nowMs, toMs)) knownMs = Math.min(knownMs, followed.figuresMs)
+    }
     return knownMs
   }
 

@@ -5,6 +5,7 @@ import {
   isDone,
   isUntraded,
   type MarketProgress,
+  mayHaveClosed,
   mayRunOn,
   needsOwnSweep,
   tradesFinalMs,
@@ -100,6 +101,20 @@ test('a volume of 0 proves that nothing was traded before it was received, or at
   const recorder = of('0.00', 'open')
   assert.equal(isUntraded({ recorder, figuresMs: NOW_MS - 2 * MINUTE_MS }, NOW_MS - MINUTE_MS), false)
   assert.equal(isUntraded({ recorder: of('0.00', 'closed'), figuresMs: 0 }, NOW_MS), true)
+})
+
+test('a market that lists leave out may have closed before its listed end, for half an hour', () => {
+  const given = (figuresMs: number, more: { status?: string; endMs?: number; nowMs?: number } = {}) => {
+    const { status = 'open', endMs = NOW_MS + 3_600_000, nowMs = NOW_MS } = more
+    const recorder = { market: { status }, startMs: NOW_MS - 3_600_000, endMs } as MarketRecorder
+    return mayHaveClosed({ recorder, figuresMs }, nowMs, nowMs - MINUTE_MS)
+  }
+  assert.equal(given(NOW_MS - 2 * MINUTE_MS), true)
+  assert.equal(given(NOW_MS - 30_000), false, 'listed')
+  assert.equal(given(NOW_MS - 31 * MINUTE_MS), false)
+  assert.equal(given(NOW_MS - 2 * MINUTE_MS, { status: 'closed' }), false)
+  assert.equal(given(NOW_MS - 2 * MINUTE_MS, { endMs: NOW_MS - 1 }), false, 'over')
+  assert.equal(given(NOW_MS - 62 * MINUTE_MS, { nowMs: NOW_MS - 61 * MINUTE_MS }), false, 'not begun')
 })
 
 test('a market may run on after its end until an answer since then shows that it is over, for half an hour', () => {

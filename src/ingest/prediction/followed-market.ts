@@ -60,7 +60,7 @@ export const needsOwnSweep = (
   startedMs: number,
 ): boolean => window.endMs < startedMs || isListedLate || !isRestored || unproven !== undefined
 
-/** A market that no answer has had since its end is not awaited for longer than this. */
+/** A market that answers leave out, before its end or since, is not awaited for longer than this. */
 const RUNS_ON_WITHIN_MS = 30 * 60_000
 /** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
 const CLOCKS_APART_MS = 2_000
@@ -102,6 +102,20 @@ export const mayRunOn = (
 ): boolean => {
   const { market, endMs } = recorder
   return market.status === 'open' && figuresMs < endMs && endMs <= nowMs && nowMs < endMs + RUNS_ON_WITHIN_MS
+}
+
+/**
+ * Whether a market that should be running may have closed before its listed time: lists received since its last figures
+ * leave it out.
+ */
+export const mayHaveClosed = (
+  { recorder, figuresMs }: Pick<FollowedMarket, 'recorder' | 'figuresMs'>,
+  nowMs: number,
+  listedMs: number,
+): boolean => {
+  const { market, startMs, endMs } = recorder
+  const isDueNow = market.status === 'open' && startMs <= nowMs && nowMs < endMs
+  return isDueNow && figuresMs < listedMs && nowMs < figuresMs + RUNS_ON_WITHIN_MS
 }
 
 /** Whether its recorder is no longer needed. */

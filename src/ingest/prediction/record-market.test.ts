@@ -20,7 +20,7 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import { MarketRecorder } from './record-market.ts'
-import { recordMarkets } from './record-markets.ts'
+import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
 import { createReferencePrices } from './reference-prices.ts'
 import { restoreMarket } from './restore-market.ts'
 import { createMarketWriter } from './write-markets.ts'
@@ -306,6 +306,7 @@ test('books after the last list, or of a contract that it leaves out at its end,
       const market = { ...MARKETS.kalshi, endTime: START_MS + endMs }
       recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
     }
+    recorder.listedUnresolved()
     list(1_000, 300_000)
     list(seenMs, 300_000)
     recorder.answered?.('markets', START_MS + listedMs)
@@ -313,6 +314,83 @@ test('books after the last list, or of a contract that it leaves out at its end,
     void recorder.close(clock.now()).catch(() => {})
     await new Promise(setImmediate)
     list(710_000, 900_000)
+    assert.deepEqual(lost, [lostFromMs])
+  }
+})
+
+test('a contract that closed earlier than it was listed with: what was sampled since is a gap, also after a restart', async (t) => {
+  const { clock, store, writer } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const lost: string[] = []
+  const tracker = {
+    ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    lost: (feed: Feed, fromMs: number, toMs: number) =>
+      void lost.push(`${feed.dataset} ${feed.interval} ${fromMs - START_MS} ${toMs - START_MS}`),
+  }
+  const catalogue = createMarketWriter({ store, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { signal } = stop
+  const parts = { plan: VENUES.kalshi.plan, venue, store, writer, catalogue, tracker, clock, log, signal }
+  const list = (recorder: MarketsRecorder, ms: number, more: Partial<MarketInput>) => {
+    clock.set(START_MS + ms)
+    const market = { ...MARKETS.kalshi, ...more }
+    recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
+  }
+  const closed = { endTime: START_MS + 295_000, status: 'closed', active: false } as const
+  const running = recordMarkets({ ...parts, symbol: 'BTC' })
+  list(running, 1_000, {})
+  clock.set(START_MS + 306_000)
+  running.show(clock.now(), clock.now())
+  lost.length = 0
+  list(running, 340_000, closed)
+  assert.deepEqual(lost, ['snapshots 15m 295000 340000', 'open_interest 5m 300000 300001'])
+  lost.length = 0
+  // The process ended before it knew that the contract had closed.
+  await store.write({ markets: [MARKETS.kalshi] })
+  clock.set(START_MS + 360_000)
+  const restarted = recordMarkets({ ...parts, symbol: 'BTC' })
+  list(restarted, 361_000, closed)
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  assert.deepEqual(
+    lost.filter((each) => each.startsWith('snapshots')),
+    ['snapshots 15m 295000 361000'],
+  )
+})
+
+test('books since lists leave out a running contract are not final, nor any before the contracts of an earlier run are listed', async (t) => {
+  for (const [isUnresolvedListed, lostFromMs] of [
+    [true, 310_000],
+    [false, 250_000],
+  ] as const) {
+    const { clock, store, writer } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const lost: number[] = []
+    const tracker = {
+      ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+      lost: (feed: Feed, fromMs: number) => {
+        if (feed.dataset === 'snapshots') lost.push(fromMs - START_MS)
+      },
+    }
+    const catalogue = createMarketWriter({ store, log })
+    const venue = { history: async function* () {} } as unknown as Venue
+    const { signal } = stop
+    const parts = { plan: VENUES.kalshi.plan, venue, store, writer, catalogue, tracker, clock, log, signal }
+    const recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+    if (isUnresolvedListed) recorder.listedUnresolved()
+    const list = (ms: number, more: Partial<MarketInput> = {}) => {
+      clock.set(START_MS + ms)
+      const market = { ...MARKETS.kalshi, ...more }
+      recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
+    }
+    list(1_000)
+    list(isUnresolvedListed ? 305_000 : 699_000)
+    recorder.answered?.('markets', START_MS + 690_000)
+    clock.set(START_MS + 700_000)
+    void recorder.close(clock.now()).catch(() => {})
+    await new Promise(setImmediate)
+    list(710_000, { endTime: START_MS + lostFromMs, status: 'closed', active: false })
     assert.deepEqual(lost, [lostFromMs])
   }
 })

@@ -3,6 +3,7 @@ import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DoubtedTime } from '../../venues/doubted-time.ts'
 import type { BookLostReason, DataObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
@@ -60,6 +61,12 @@ const TICKS_AFTER_MS = 3_000
 const TICKS_KEPT_MS = 30 * 60_000
 const haveTicks = (timeMs: number, nowMs: number) =>
   nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
+
+/** The time between two ends of a contract, as far as it is over. */
+const between = (oneMs: number, otherMs: number, nowMs: number): HistoryRange => ({
+  fromMs: Math.min(oneMs, otherMs),
+  toMs: Math.min(Math.max(oneMs, otherMs), nowMs),
+})
 
 export interface SymbolMarketsParts extends RestoreMarketsParts {
   readonly writer: RowWriter
@@ -269,7 +276,8 @@ class SymbolMarkets implements MarketsRecorder {
     if (this.#hasListed && this.#hasUnresolved) await this.#endedCandles.close(nowMs)
     const tradesMs = this.#tradesFinalMs(nowMs)
     this.#finalMs = Math.max(this.#finalMs, tradesMs)
-    const isReading = !plan.hasTokens && this.#restorer.isReading
+    // Contracts of an earlier run may have closed before their listed time.
+    const isReading = !plan.hasTokens && (this.#restorer.isReading || !this.#hasUnresolved)
     const booksMs = isReading ? 0 : this.#finalBooks.advance(nowMs, this.#listedMs)
     finalizeMarkets({
       plan,
@@ -329,13 +337,13 @@ class SymbolMarkets implements MarketsRecorder {
   }
 
   /**
-   * A contract closes later than first listed, or earlier. It was not sampled between its old end and now; whatever is
-   * final of that time stays as it is.
+   * A contract closes later than first listed, or earlier. It was not sampled between its old end and now, or was
+   * sampled although it had closed; whatever is final of that time stays as it is.
    */
   #moveEnd(followed: FollowedMarket, endMs: number): void {
     const { recorder } = followed
     const nowMs = this.#parts.clock.now()
-    const missed = { fromMs: recorder.endMs, toMs: Math.min(endMs, nowMs) }
+    const missed = between(recorder.endMs, endMs, nowMs)
     recorder.endMs = endMs
     this.#sampled.changed()
     if (endMs > nowMs)
@@ -351,7 +359,7 @@ class SymbolMarkets implements MarketsRecorder {
     const type = (storedType ?? recorder.market.marketType ?? null) as MarketType | null
     if (this.#parts.plan.hasTokens || endTime === null) return
     await this.#finalBooks.known
-    this.#finalBooks.missed(type, { fromMs: Date.parse(endTime), toMs: Math.min(recorder.endMs, followedMs) })
+    this.#finalBooks.missed(type, between(Date.parse(endTime), recorder.endMs, followedMs))
   }
 
   /**

@@ -1,6 +1,7 @@
 /**
  * The contracts we know. They are listed by series (a contract does not name its series), followed from before they
- * open until after they close, and queried until they are resolved.
+ * open until after they close, and queried until they are resolved. One that should be running but is missing in the
+ * lists is queried too, because a contract may close before its listed time.
  */
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -71,6 +72,8 @@ export type KalshiCatalogue = ReturnType<typeof createKalshiCatalogue>
 export function createKalshiCatalogue(asker: RestAccess) {
   const known = new KnownMarkets<KnownContract>()
   const nextAskMs = new Map<string, number>()
+  /** When the lists of a symbol were last requested, if all of them were answered. */
+  const listedMs = new Map<AssetSymbol, number>()
   const wantedOf = new Map<AssetSymbol, Wanted & { readonly list: readonly KnownContract[] }>()
 
   /** Saves reading a row again: a list has hundreds of contracts, nearly all of them unchanged since the last one. */
@@ -138,9 +141,16 @@ export function createKalshiCatalogue(asker: RestAccess) {
   function isDue(contract: KnownContract, nowMs: number): boolean {
     const { market } = contract
     const sinceMs = nowMs - (market.endTime ?? 0)
-    if (market.status === 'resolved' || sinceMs < KALSHI_TIMES.resolveAfterMs) return false
-    return sinceMs < KALSHI_TIMES.resolveForMs && nowMs >= (nextAskMs.get(market.marketId) ?? 0)
+    if (market.status === 'resolved' || nowMs < (nextAskMs.get(market.marketId) ?? 0)) return false
+    if (sinceMs < KALSHI_TIMES.resolveAfterMs) return isLeftOut(contract, nowMs)
+    return sinceMs < KALSHI_TIMES.resolveForMs
   }
+
+  /** Whether a contract that should be running was missing in the last lists. */
+  const isLeftOut = ({ market, series, receivedMs }: KnownContract, nowMs: number): boolean =>
+    market.status === 'open' &&
+    nowMs >= (market.startTime ?? 0) &&
+    receivedMs < (listedMs.get(series.symbol) ?? 0)
 
   /**
    * Forgets contracts long after their result, or when no result is expected any more, so that the list does not grow.
@@ -160,7 +170,7 @@ export function createKalshiCatalogue(asker: RestAccess) {
      * Lists the open, paused and coming contracts of a symbol. Contracts that were answered are kept even if a later
      * request fails. Returns the durations in which the lists have contracts that are not known and cannot be read.
      */
-    async refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<MarketType[]> {
+    async refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketType[]> {
       const unread = new Set<MarketType>()
       for (const series of seriesOfSymbol(symbol)) {
         // The order matters: a contract that opens or resumes between two requests is in both lists, otherwise in
@@ -169,10 +179,15 @@ export function createKalshiCatalogue(asker: RestAccess) {
           if (!(await list(series, { status }, signal)))
             for (const type of marketTypesOf(series.kind)) unread.add(type)
       }
+      listedMs.set(symbol, nowMs)
       return [...unread]
     },
-    /** Requests the contracts whose result is due. */
-    async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal) {
+    /**
+     * Requests the contracts whose result is due, and running ones that the lists left out. Returns those that were
+     * answered.
+     */
+    async resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<KnownContract[]> {
+      const answered: KnownContract[] = []
       forget(symbol, nowMs)
       const due = known.of(symbol).filter((each) => isDue(each, nowMs))
       for (const contract of due) {
@@ -190,9 +205,12 @@ export function createKalshiCatalogue(asker: RestAccess) {
         for (const row of value.markets) {
           const asked =
             ListedContract.is(row) && tickers.includes(row.ticker) ? known.get(row.ticker) : undefined
-          if (asked !== undefined) keep(row, asked.series, answer)
+          if (asked === undefined) continue
+          keep(row, asked.series, answer)
+          answered.push(known.get(asked.market.marketId) ?? asked)
         }
       }
+      return answered
     },
     /** The contracts to follow, preferring those that end first; the same array until they change. */
     wanted(symbol: AssetSymbol, nowMs: number): readonly string[] {

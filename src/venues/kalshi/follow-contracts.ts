@@ -4,7 +4,7 @@
  *
  *   streamed ──401 on dialling──▶ polled ──a socket opens──▶ streamed
  *
- *   every second:        list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
+ *   every second:        list (30 s) ▸ follow ▸ results that are due, contracts that lists leave out ▸ sweeps
  *   every second:        books that have not arrived are requested again
  *   every four minutes:  a round over the trades of all contracts that were traded
  */
@@ -97,8 +97,10 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
         emitMarkets(session, symbol)
         for (const lost of feed.follow(catalogue.wanted(symbol, nowMs), nowMs))
           session.emit(`book:${symbol}`, lost)
-        await catalogue.resolve(symbol, nowMs, session.signal)
+        const answered = await catalogue.resolve(symbol, nowMs, session.signal)
         emitMarkets(session, symbol)
+        for (const contract of answered)
+          if (contract.market.status === 'open') emitOpenInterest(session, contract)
         await sweeps.sweepPending(session, symbol)
         await sweeps.sweepClosed(session, symbol, nowMs)
       } catch {
@@ -111,7 +113,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
 
   async function list(session: SessionIo, symbol: AssetSymbol): Promise<void> {
     const requestedMs = clock.now()
-    const unread = await catalogue.refresh(symbol, session.signal)
+    const unread = await catalogue.refresh(symbol, requestedMs, session.signal)
     emitMarkets(session, symbol)
     for (const each of unreadMarkets(aboutOf(symbol, '', clock.now()), unread))
       session.emit(`markets:${symbol}`, each)

@@ -87,7 +87,8 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
 
   /** The contract of a symbol that closes next. */
   async function nearestContract(symbol: AssetSymbol, signal: AbortSignal): Promise<string> {
-    if (catalogue.wanted(symbol, clock.now()).length === 0) await catalogue.refresh(symbol, signal)
+    if (catalogue.wanted(symbol, clock.now()).length === 0)
+      await catalogue.refresh(symbol, clock.now(), signal)
     const [ticker] = catalogue.wanted(symbol, clock.now())
     if (ticker === undefined)
       throw new VenueError(`kalshi has no open contract of ${symbol}`, { isFinal: false })

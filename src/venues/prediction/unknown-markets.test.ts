@@ -157,7 +157,7 @@ test('kalshi: contracts of another symbol are not taken for those of the one tha
     ...{ fetch: fetchOverHttp, clock: systemClock, random: Math.random },
   })
   const catalogue = createKalshiCatalogue({ client, deadLetters })
-  await catalogue.refresh('BTC', signal)
+  await catalogue.refresh('BTC', 0, signal)
   assert.deepEqual(
     catalogue.of('BTC').map(({ market }) => market.marketId),
     ['KXBTC15M-A-1'],
