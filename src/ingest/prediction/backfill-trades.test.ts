@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
 import { type CoverageChange, gap, observed } from '../../store/coverage.ts'
 import type { DoubtedTime } from '../../venues/doubted-time.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
@@ -33,6 +34,8 @@ async function backfilled(
     /** Ends of the listed windows of five minutes. */
     windowEnds = [] as number[],
     unlisted = new Map<number, DoubtedTime>(),
+    /** More markets that are known. */
+    others = [] as Partial<MarketInput>[],
   } = {},
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
@@ -89,6 +92,7 @@ async function backfilled(
       onMarket() {},
       markets: () => [
         market,
+        ...others.map((more) => ({ ...market, market: { ...market.market, ...more } })),
         ...windowEnds.map((endTime) => {
           const { market: about, ...other } = market
           return {
@@ -145,6 +149,39 @@ test('a gap waits for an hour of lists without a window that must have run in it
   for (let minute = 0; minute < 60; minute += 2)
     assert.deepEqual(await given(lateMs + minute * 60_000, [endMs + 3_000_000]), [])
   assert.deepEqual(await given(lateMs + 3_600_000, [endMs + 3_000_000]), ['trades', 'candles'])
+})
+
+test('a gap waits for an hour of lists without the contract whose successor began in it: the list of its series may be empty', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  const hour = (ticker: string, startTime: number): Partial<MarketInput> => ({
+    ...{ marketId: ticker, ticker, marketType: '1h', startTime, endTime: startTime + 3_600_000 },
+  })
+  const beginsMs = GAP.from + 60_000
+  const successor = hour('KXBTCD-26NOV1511-T1', beginsMs)
+  const given = (
+    nowMs: number,
+    others: Partial<MarketInput>[],
+    unlisted = new Map<number, DoubtedTime>(),
+  ) => {
+    const more = { others, unlisted }
+    return backfilled(nowMs, mids, true, [], nowMs, undefined, new DoubtedVolumes(), undefined, more)
+  }
+  const closed = ['trades', 'candles']
+  const ended = hour('KXBTCD-26NOV1510-T1', beginsMs - 3_600_000)
+  assert.deepEqual(await given(SOON_MS, [successor, ended]), closed)
+  const early = { ...ended, endTime: beginsMs - 1_500_000 }
+  assert.deepEqual(await given(SOON_MS, [successor, early]), closed, 'it closed early')
+  assert.deepEqual(
+    await given(SOON_MS, [hour('KXBTCD-26NOV1510-T1', GAP.from - 900_000)]),
+    closed,
+    'ran before',
+  )
+  assert.deepEqual(await given(SOON_MS, [hour('KXBTCD-26NOV1513-T1', GAP.from + 7_200_000)]), closed, 'later')
+  const ofOther = hour('KXBTC-26NOV1510-B1', beginsMs - 3_600_000)
+  const unlisted = new Map<number, DoubtedTime>()
+  for (let minute = 0; minute < 60; minute += 2)
+    assert.deepEqual(await given(SOON_MS + minute * 60_000, [successor, ofOther], unlisted), [])
+  assert.deepEqual(await given(SOON_MS + 3_600_000, [successor, ofOther], unlisted), closed)
 })
 
 test('a gap from before the first observation, of a refused trade, is not closed', async () => {

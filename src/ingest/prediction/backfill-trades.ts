@@ -176,8 +176,9 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
     if (covered === null) isListed = false
   }
   if (!isListed) return false
-  // The list may have been empty although the windows exist; if it stays so, the venue had none.
-  if (lacksWindow(options, gap) && isListDoubted(options, gap)) return false
+  // The list, or that of one series, may have been empty although markets exist; if it stays so, the venue had none.
+  const isLacking = lacksWindow(options, gap) || lacksPredecessor(options, gap)
+  if (isLacking && isListDoubted(options, gap)) return false
   const concerned = rotated(
     [...options.markets()].filter(({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from),
     options.turn,
@@ -221,6 +222,30 @@ function lacksWindow({ endless, markets }: BackfillTradesOptions, gap: Pick<Gap,
     for (let at = candleStart(gap.from, interval); at < gap.to; at += INTERVAL_MS[interval])
       if (!starts.has(at)) return true
     return false
+  })
+}
+
+/** The series of a market: its ticker begins with it, and windows of one duration are one series. */
+const seriesOf = ({ ticker, marketType }: MarketInput) => ticker?.split('-')[0] ?? marketType
+
+/**
+ * Whether a market began within the gap, or soon after it, and none of its series that ended when it began is known:
+ * the list of that series may have been empty. Durations of which a window is always running are checked one by one.
+ */
+function lacksPredecessor(
+  { endless, markets, nowMs }: BackfillTradesOptions,
+  gap: Pick<Gap, 'from' | 'to'>,
+): boolean {
+  const known = [...markets()].map(({ market }) => market)
+  const endsOf = Map.groupBy(known, seriesOf)
+  return known.some((market) => {
+    const { marketType, startTime, endTime } = market
+    if (marketType == null || endless.includes(marketType) || startTime == null || endTime == null)
+      return false
+    const firstMs = startTime - (endTime - startTime)
+    if (startTime <= gap.from || startTime > nowMs || firstMs >= gap.to) return false
+    const others = endsOf.get(seriesOf(market)) ?? []
+    return !others.some(({ endTime: endMs }) => endMs != null && endMs > firstMs && endMs <= startTime)
   })
 }
 
