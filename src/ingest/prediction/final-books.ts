@@ -9,7 +9,7 @@ import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
-import { type FollowedMarket, mayHaveClosed, mayRunOn } from './followed-market.ts'
+import { type FollowedMarket, mayHaveClosed, mayRunOn, RUNS_ON_WITHIN_MS } from './followed-market.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import type { OpenInterestRecorder } from './record-open-interest.ts'
 
@@ -31,9 +31,13 @@ export class FinalBooks {
   readonly #parts: FinalBooksParts
   #beforeMs = 0
   readonly #known: Promise<void>
+  readonly #startedMs: number
+  /** Markets of an earlier run that should be running, and were not listed in this one. */
+  readonly #expected = new Set<string>()
 
   constructor(parts: FinalBooksParts) {
     this.#parts = parts
+    this.#startedMs = parts.clock.now()
     this.#known = parts.plan.hasTokens ? Promise.resolve() : this.#readEarlier()
     this.#known.catch(() => {})
   }
@@ -48,13 +52,28 @@ export class FinalBooks {
     return this.#known
   }
 
+  /**
+   * Their books are not recorded and sums lack them until they are listed, so nothing since the start is final until
+   * then, for at most as long as for other markets that lists leave out.
+   */
+  expect(marketIds: readonly string[]): void {
+    for (const marketId of marketIds) this.#expected.add(marketId)
+  }
+
   /** Returns up to when they are final now. */
   advance(nowMs: number, listedMs: number | undefined): number {
     const { plan } = this.#parts
     const knownMs = plan.hasTokens ? nowMs : this.#endsKnownTo(nowMs, listedMs)
-    const finalMs = Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs))
+    const finalMs = Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs, this.#listedTo(nowMs)))
     this.#beforeMs = Math.max(this.#beforeMs, finalMs)
     return finalMs
+  }
+
+  #listedTo(nowMs: number): number {
+    for (const marketId of this.#expected)
+      if (this.#parts.markets.has(marketId)) this.#expected.delete(marketId)
+    const isLacking = this.#expected.size > 0 && nowMs < this.#startedMs + RUNS_ON_WITHIN_MS
+    return isLacking ? this.#startedMs : Number.POSITIVE_INFINITY
   }
 
   missed(type: MarketType | null, missed: HistoryRange): void {

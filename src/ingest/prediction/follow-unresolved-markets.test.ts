@@ -28,7 +28,11 @@ test('a market that an answer leaves out is requested until it has a winner', as
   const clock = pacedClock(START_MS, 10_000)
   const store = await storesIn(':memory:', clock).environment('test')
   const [older, newer] = [market('0xaa', END_MS - 300_000), market('0xbb', END_MS)]
-  await store.write({ markets: [older, newer] })
+  const opened = (marketId: string, startTime: number) =>
+    ({ ...market(marketId, START_MS + 600_000), startTime, status: 'open' }) as const
+  const current = [opened('0xcc', START_MS - 60_000), opened('0xdd', START_MS + 60_000)]
+  await store.write({ markets: [older, newer, ...current] })
+  const running: string[] = []
   const answers = [
     [market('0xaa', END_MS - 300_000, 'Up')],
     [],
@@ -55,6 +59,7 @@ test('a market that an answer leaves out is requested until it has a winner', as
     },
     signal: new AbortController().signal,
     onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
+    onRunning: (marketIds) => void running.push(...marketIds),
     onListed() {},
     onError: (error) => assert.fail(String(error)),
   })
@@ -63,6 +68,7 @@ test('a market that an answer leaves out is requested until it has a winner', as
   assert.deepEqual(asked.slice(1), [END_MS, END_MS, END_MS, END_MS], 'not for what has a winner')
   assert.equal(asked[0], END_MS - 300_000 - 16 * 60_000, 'sweeps may have waited')
   assert.deepEqual(found, ['0xaa resolved', '0xbb closed', '0xbb resolved'])
+  assert.deepEqual(running, ['0xcc'])
 })
 
 test('markets with a winner are listed again where their trades were not final; given up after a day of failures', async () => {
@@ -82,6 +88,7 @@ test('markets with a winner are listed again where their trades were not final; 
     ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
     ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
     onMarket() {},
+    onRunning() {},
     onListed() {
       listed += 1
     },
@@ -114,6 +121,7 @@ test('if nothing was ever final, markets with a winner are listed since the firs
     ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
     ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
     onMarket: ({ marketId }) => void found.push(marketId),
+    onRunning() {},
     onListed: () => void found.push('listed'),
     onError: (error) => assert.fail(String(error)),
   })

@@ -31,13 +31,15 @@ export async function followUnresolvedMarkets(options: {
   clock: Clock
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
+  /** Called with the stored markets that should be running now. */
+  onRunning: (marketIds: readonly string[]) => void
   /** Called when all of them were listed once, or given up. */
   onListed: () => void
   onError: (error: unknown) => void
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
   const startedMs = clock.now()
-  const { newestEndMs, unresolved, unsweptMs } = await readPatiently(async () => {
+  const { newestEndMs, unresolved, unsweptMs, running } = await readPatiently(async () => {
     const [known] = await options.series.finality([feedOf('trades', plan.source, symbol)])
     // If nothing is final yet, no trade since the very first start has been swept.
     const sweptMs = known?.before || (await recordedFrom(options, startedMs))
@@ -45,6 +47,7 @@ export async function followUnresolvedMarkets(options: {
     const stored = await readStored(options.markets, plan, symbol, startedMs)
     return { ...stored, unsweptMs: Math.max(unsweptMs, startedMs - MARKETS_BACK_MS) }
   }, options)
+  options.onRunning(running)
   let isListed = newestEndMs === undefined
   if (isListed) options.onListed()
   let fromMs =
@@ -103,23 +106,28 @@ const firstEnd = (unresolved: Unresolved, endMs = Number.POSITIVE_INFINITY) =>
   unresolved.values().reduce((firstMs, each) => Math.min(firstMs, each), endMs)
 
 /**
- * The end of the newest market that has ended (undefined if none is stored), and all markets of the last day that have
- * no winner.
+ * The end of the newest market that has ended (undefined if none is stored), all markets of the last day that have no
+ * winner, and those that should be running.
  */
 async function readStored(
   markets: Pick<MarketStore, 'list'>,
   plan: PredictionPlan,
   symbol: AssetSymbol,
   nowMs: number,
-): Promise<{ newestEndMs: number | undefined; unresolved: Unresolved }> {
+): Promise<{ newestEndMs: number | undefined; unresolved: Unresolved; running: string[] }> {
   let newestEndMs: number | undefined
   const unresolved: Unresolved = new Map()
+  const running: string[] = []
   for await (const row of scanMarkets(markets, { source: plan.source, symbol })) {
     const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
-    if (endMs > nowMs) continue
+    if (endMs > nowMs) {
+      const hasBegun = row.start_time !== null && Date.parse(row.start_time) <= nowMs
+      if (hasBegun && row.status === 'open') running.push(row.market_id)
+      continue
+    }
     if (endMs < nowMs - MARKETS_BACK_MS) break
     newestEndMs ??= endMs
     if (row.status !== 'resolved') unresolved.set(row.market_id, endMs)
   }
-  return { newestEndMs, unresolved }
+  return { newestEndMs, unresolved, running }
 }

@@ -61,7 +61,7 @@ export const needsOwnSweep = (
 ): boolean => window.endMs < startedMs || isListedLate || !isRestored || unproven !== undefined
 
 /** A market that answers leave out, before its end or since, is not awaited for longer than this. */
-const RUNS_ON_WITHIN_MS = 30 * 60_000
+export const RUNS_ON_WITHIN_MS = 30 * 60_000
 /** A listed trade may be this much later than the list, because the clocks of the venue and ours differ. */
 const CLOCKS_APART_MS = 2_000
 

@@ -358,10 +358,11 @@ test('a contract that closed earlier than it was listed with: what was sampled s
   )
 })
 
-test('books since lists leave out a running contract are not final, nor any before the contracts of an earlier run are listed', async (t) => {
-  for (const [isUnresolvedListed, lostFromMs] of [
-    [true, 310_000],
-    [false, 250_000],
+test('books since lists leave out a running contract are not final, nor any before those of an earlier run are listed', async (t) => {
+  for (const [isUnresolvedListed, expected, lostFromMs] of [
+    [true, [], 310_000],
+    [false, [], 250_000],
+    [true, ['KX-LEFT-OUT'], 250_000],
   ] as const) {
     const { clock, store, writer } = await setUp(t)
     const stop = new AbortController()
@@ -378,6 +379,7 @@ test('books since lists leave out a running contract are not final, nor any befo
     const { signal } = stop
     const parts = { plan: VENUES.kalshi.plan, venue, store, writer, catalogue, tracker, clock, log, signal }
     const recorder = recordMarkets({ ...parts, symbol: 'BTC' })
+    recorder.expect(expected)
     if (isUnresolvedListed) recorder.listedUnresolved()
     const list = (ms: number, more: Partial<MarketInput> = {}) => {
       clock.set(START_MS + ms)
@@ -385,7 +387,7 @@ test('books since lists leave out a running contract are not final, nor any befo
       recorder.observe({ kind: 'market', ...about('kalshi', market.marketId, clock.now()), market })
     }
     list(1_000)
-    list(isUnresolvedListed ? 305_000 : 699_000)
+    list(lostFromMs > 300_000 ? 305_000 : 699_000)
     recorder.answered?.('markets', START_MS + 690_000)
     clock.set(START_MS + 700_000)
     void recorder.close(clock.now()).catch(() => {})

@@ -76,6 +76,8 @@ export interface SymbolMarketsParts extends RestoreMarketsParts {
 export interface MarketsRecorder extends LiveRecorder {
   /** Takes a market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
+  /** Markets of an earlier run that should be running, so lists that lack them are not whole. */
+  expect(marketIds: readonly string[]): void
   /** Called when the unresolved markets of an earlier run were listed. */
   listedUnresolved(): void
   readonly size: number
@@ -216,6 +218,10 @@ class SymbolMarkets implements MarketsRecorder {
     this.#receivedMarket(market)
   }
 
+  expect(marketIds: readonly string[]): void {
+    this.#finalBooks.expect(marketIds)
+  }
+
   listedUnresolved(): void {
     this.#hasUnresolved = true
   }
@@ -276,7 +282,7 @@ class SymbolMarkets implements MarketsRecorder {
     if (this.#hasListed && this.#hasUnresolved) await this.#endedCandles.close(nowMs)
     const tradesMs = this.#tradesFinalMs(nowMs)
     this.#finalMs = Math.max(this.#finalMs, tradesMs)
-    // Contracts of an earlier run may have closed before their listed time.
+    // Contracts of an earlier run may have closed before their listed time, or be missing in the lists.
     const isReading = !plan.hasTokens && (this.#restorer.isReading || !this.#hasUnresolved)
     const booksMs = isReading ? 0 : this.#finalBooks.advance(nowMs, this.#listedMs)
     finalizeMarkets({

@@ -55,6 +55,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         series: store.series,
         coverage: store.coverage,
         onMarket: (market) => recorder.unresolved(market),
+        onRunning: (marketIds) => recorder.expect(marketIds),
         onListed: () => recorder.listedUnresolved(),
       }).catch((error) => {
         if (!signal.aborted) onError(error)

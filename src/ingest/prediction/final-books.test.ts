@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/fakes/manual-clock.ts'
+import { VENUES } from '../../venues/list.ts'
+import { FinalBooks } from './final-books.ts'
+import type { FollowedMarket } from './followed-market.ts'
+
+const START_MS = Date.parse('2026-11-15T12:00:00Z')
+const MINUTE_MS = 60_000
+
+test('while lists leave out a market that runs since before the start, nothing since the start is final, for half an hour', () => {
+  for (const venue of ['kalshi', 'polymarket'] as const) {
+    const markets = new Map<string, FollowedMarket>()
+    const listed = (marketId: string) =>
+      markets.set(marketId, { recorder: { market: { status: 'closed' } } } as unknown as FollowedMarket)
+    const clock = manualClock(START_MS)
+    const parts = { plan: VENUES[venue].plan, markets, clock, series: { finality: async () => [] } }
+    const finals = new FinalBooks(parts as unknown as ConstructorParameters<typeof FinalBooks>[0])
+    const finalAt = (minutes: number) => {
+      const nowMs = START_MS + minutes * MINUTE_MS
+      return (finals.advance(nowMs, nowMs) - nowMs) / MINUTE_MS
+    }
+    assert.equal(finalAt(4), -2.5)
+    finals.expect(['A', 'B'])
+    listed('A')
+    assert.equal(finalAt(5), -5)
+    assert.equal(finalAt(29), -29)
+    assert.equal(finalAt(30), -2.5, 'given up')
+    listed('B')
+    assert.equal(finalAt(10), -2.5)
+  }
+})
