@@ -45,8 +45,14 @@ export interface SandboxPredictionsOptions {
   aheadMs?: number
   /** The share of Up/Down windows that nobody wins; none if omitted. */
   splitShare?: number
-  /** Whether contracts of the second venue may be paused, and may close later than first listed. */
+  /** Whether contracts of the second venue may be paused, and may close earlier or later than first listed. */
   isChanging?: boolean
+  /** From this time on, lists may leave out running markets for some minutes; never if omitted. */
+  unlistedFromMs?: number
+  /** The share of the first venue's trades that are several fills of one transaction; none if omitted. */
+  filledShare?: number
+  /** Whether trade frames of the second venue carry numbers, as they do if omitted. */
+  areTradesNumbered?: boolean
   /** Windows that start at or after this time use the venue's second protocol. */
   v2FromMs?: number
   /** A public key (PEM) to accept instead of a generated account. */
@@ -101,6 +107,8 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     ...(options.aheadMs === undefined ? {} : { aheadMs: options.aheadMs }),
     ...(options.splitShare === undefined ? {} : { splitShare: options.splitShare }),
     ...(options.isChanging === undefined ? {} : { isChanging: options.isChanging }),
+    ...(options.unlistedFromMs === undefined ? {} : { unlistedFromMs: options.unlistedFromMs }),
+    ...(options.filledShare === undefined ? {} : { filledShare: options.filledShare }),
   })
   const faults = createFaults(clock)
   const venueOf = (name: (typeof PREDICTION_VENUES)[number]): PredictionVenue => ({
@@ -129,7 +137,12 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     const sockets = {
       ws: keep(createMarketSocket({ ...streaming, venue: polymarket })),
       rtds: keep(createRtds({ ...streaming, venue: polymarket })),
-      kalshi: keep(createKalshiSocket({ ...streaming, venue: kalshi, check })),
+      kalshi: keep(
+        createKalshiSocket({
+          ...{ ...streaming, venue: kalshi, check },
+          areTradesNumbered: options.areTradesNumbered ?? true,
+        }),
+      ),
     }
     const port = (name: PortName) => options.ports?.[name] ?? 0
     const serve = async (service: RestService, at: number, stream?: Sockets): Promise<string> => {

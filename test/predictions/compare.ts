@@ -149,7 +149,31 @@ export async function compareWindow(
     if (market.venue === 'kalshi' && found.length === 0) wrong.push(...compareContractRow(truth, row, slack))
     if (market.venue === 'polymarket' && found.length === 0) wrong.push(...compareUpDownFields(truth, row))
   }
+  const later = { from: market.endMs + 1, to: Math.min(range.toMs, market.endMs + HOUR_MS) }
+  if (market.venue === 'kalshi' && later.from < later.to)
+    wrong.push(...(await compareLater(store, feed, market, later, slackAt)))
   return { wrong, rows: rows.length }
+}
+
+/** A contract may close earlier than listed; from then on it has no book. */
+async function compareLater(
+  store: EnvironmentStore,
+  feed: Feed<'snapshots'>,
+  market: TrueMarket,
+  later: { from: number; to: number },
+  slackAt: (atMs: number) => Slack,
+): Promise<string[]> {
+  const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], later)
+  const { gaps } = await store.coverage.read([feed], later.from, later.to)
+  return rows
+    .filter(({ timestamp }) => {
+      const atMs = Date.parse(timestamp)
+      const { behindMs, aheadMs } = slackAt(atMs)
+      return (
+        atMs > market.endMs + behindMs + aheadMs && !gaps.some(({ from, to }) => from <= atMs && atMs < to)
+      )
+    })
+    .map(({ timestamp }) => `${market.name} at ${timestamp}: it had closed`)
 }
 
 /** Gaps that touch are one, whatever their reasons. */

@@ -10,10 +10,11 @@ import {
   volumeUntil,
 } from '../../sandbox/predictions/kalshi/payloads.ts'
 import { transactionOf } from '../../sandbox/predictions/polymarket/data.ts'
+import { settle } from '../../sandbox/predictions/polymarket/fills.ts'
 import { createdMsOf } from '../../sandbox/predictions/polymarket/gamma-market.ts'
 import { seenFrom } from '../../sandbox/predictions/polymarket/leg-book.ts'
 import { liquidityOf, slotOf, volumeOf } from '../../sandbox/predictions/polymarket/view.ts'
-import { LEVELS, type Life } from '../../sandbox/predictions/world/life.ts'
+import { LEVELS, type Life, type MarketTrade } from '../../sandbox/predictions/world/life.ts'
 import { TENORS, type UpDown } from '../../sandbox/predictions/world/up-down.ts'
 import type { PredictionWorld } from '../../sandbox/predictions/world/venue-world.ts'
 import { type AssetSymbol, SYMBOLS } from '../../src/core/symbol.ts'
@@ -45,6 +46,8 @@ export interface TrueMarketTrade {
   side: 'buy' | 'sell'
   /** Transaction hash or trade id. */
   id: string
+  /** The sizes of its fills; the venue may send each of them instead of the trade. */
+  fills?: readonly string[]
 }
 
 export interface TrueMarketBook {
@@ -155,6 +158,8 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
     life.fill(slot, bids, asks)
     return { slotMs: life.timeOf(slot), bids, asks }
   }
+  const fillsOf = (market: UpDown, trade: MarketTrade) =>
+    settle(world, market, trade).fills.map(({ size }) => String(size / 100))
   return {
     upDown(name) {
       const known = described.get(name)
@@ -231,6 +236,7 @@ export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
             size,
             side: side === 'BUY' ? 'buy' : 'sell',
             id: upDown === undefined ? '' : transactionOf(upDown, trade),
+            ...(upDown === undefined ? {} : { fills: fillsOf(upDown, trade) }),
           }
         })
     },

@@ -125,27 +125,31 @@ export function createMarketLaws(subject: MarketSubject) {
       separator: '\n',
     })
     const rows = (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as TradeRow)
-    const stored = new Map(rows.map((row) => [keyOf(row), row]))
+    const stored = Map.groupBy(rows, keyOf)
     const wrong: string[] = []
-    if (stored.size !== rows.length)
-      wrong.push(`${feedName(tradesFeed)}: ${rows.length - stored.size} trades are there twice`)
+    const twice = rows.length - new Set(rows.map((row) => row.trade_id)).size
+    if (twice > 0) wrong.push(`${feedName(tradesFeed)}: ${twice} trades are there twice`)
     for (const market of marketsUntil(toMs + MAX_MARKET_MS))
       for (const trade of truth.trades(idOf(market), fromMs - 1_000, toMs + 1_000) ?? []) {
         const at = `${market.name}: ${trade.id} at ${new Date(trade.timeMs).toISOString()}`
-        const key = `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(trade.size)} ${trade.side}`
-        const row = stored.get(key)
-        stored.delete(key)
-        if (row !== undefined) {
-          const laterMs = trade.timeMs - Date.parse(row.timestamp)
-          if (laterMs < 0 || laterMs >= 1_000) wrong.push(`${at} has the time ${row.timestamp}`)
-        } else if (
-          trade.timeMs >= fromMs &&
-          trade.timeMs < toMs &&
-          !gaps.some((gap) => gap.from <= trade.timeMs && trade.timeMs < gap.to)
-        )
-          wrong.push(`${at} is lost, without a gap`)
+        const keyOfSize = (size: string) =>
+          `${trade.id} ${trade.instrument} ${Number(trade.price)} ${Number(size)} ${trade.side}`
+        const isWhole = stored.get(keyOfSize(trade.size))?.length
+        for (const size of isWhole ? [trade.size] : (trade.fills ?? [trade.size])) {
+          const row = stored.get(keyOfSize(size))?.pop()
+          if (row !== undefined) {
+            const laterMs = trade.timeMs - Date.parse(row.timestamp)
+            if (laterMs < 0 || laterMs >= 1_000) wrong.push(`${at} has the time ${row.timestamp}`)
+          } else if (
+            trade.timeMs >= fromMs &&
+            trade.timeMs < toMs &&
+            !gaps.some((gap) => gap.from <= trade.timeMs && trade.timeMs < gap.to)
+          )
+            wrong.push(`${at} of ${size} is lost, without a gap`)
+        }
       }
-    for (const [key, { timestamp }] of stored) wrong.push(`${key} at ${timestamp} never was`)
+    for (const [key, left] of stored)
+      for (const { timestamp } of left) wrong.push(`${key} at ${timestamp} never was`)
     return wrong
   }
 

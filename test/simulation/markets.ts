@@ -166,8 +166,13 @@ function drawWorld(venue: MarketVenue, random: Random) {
     symbol: random.pick(SYMBOLS),
     /** Without an API key, everything is polled. */
     isKeyless: venue === 'kalshi' && random.chance(0.2),
+    areTradesNumbered: random.chance(0.6),
+    filledShare: random.pick([0, 0.05, 0.3]),
   }
 }
+
+/** A market that even the first lists leave out is unknown, and nothing shows that it exists. */
+const UNLISTED_AFTER_MS = 10 * MINUTE_MS
 
 /** Signatures are verified but never recorded, so a short key is enough. */
 const KEYS = generateKeyPairSync('rsa', {
@@ -193,6 +198,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     tradesPerSecond: 0.05,
     splitShare: 0.02,
     isChanging: true,
+    unlistedFromMs: time.nowMs + UNLISTED_AFTER_MS,
     clock: outside.clock,
     kalshiAccount: { keyId: 'simulated', publicKey: KEYS.publicKey },
   })

@@ -44,11 +44,17 @@ export interface Client {
 const FAR_SLOTS = 600
 const CROSSING_SIZE = 7_700
 
+export type PublisherOptions = Ticks & {
+  readonly venue: PredictionVenue
+  /** Whether trade frames carry numbers. */
+  readonly areTradesNumbered: boolean
+}
+
 export class Publisher {
-  readonly #options: Ticks & { venue: PredictionVenue }
+  readonly #options: PublisherOptions
   readonly #clients = new Set<Client>()
 
-  constructor(options: Ticks & { venue: PredictionVenue }) {
+  constructor(options: PublisherOptions) {
     this.#options = options
   }
 
@@ -178,7 +184,9 @@ export class Publisher {
       const msg = tradeMessage(market, trade)
       const zeroFill = () =>
         textOf(subscription, 'trade', { ...msg, trade_id: reversed(msg.trade_id), count_fp: contracts(0) })
-      this.#sendNumbered(subscription, 'trade', market, JSON.stringify(msg), { zeroFill })
+      if (this.#options.areTradesNumbered)
+        this.#sendNumbered(subscription, 'trade', market, JSON.stringify(msg), { zeroFill })
+      else sendText(subscription, 'trade', market, textOf(subscription, 'trade', msg), { zeroFill })
     }
   }
 

@@ -16,6 +16,7 @@ import type { RestRequest } from '../../server/transport.ts'
 import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
 import { LEVELS, type MarketTrade } from '../world/life.ts'
 import { MOVED_BY_MS, type StrikeEvent, type StrikeMarket, type StrikeSeries } from '../world/strikes.ts'
+import { isUnlisted } from '../world/unlisted.ts'
 import { candlesOf, parseCandleQuery } from './candles.ts'
 import {
   contracts,
@@ -219,6 +220,11 @@ function listEvents(venue: PredictionVenue, query: URLSearchParams, isHistorical
   )
 }
 
+function listedMarkets(venue: PredictionVenue, { markets, unlisted }: StrikeEvent): readonly StrikeMarket[] {
+  if (!isUnlisted(unlisted, venue.now())) return markets
+  return unlisted?.isWhole === true ? [] : markets.slice(1)
+}
+
 /** A page after the cursor, which names the last row sent. */
 function pageOf<T>(
   rows: readonly T[],
@@ -251,7 +257,7 @@ async function listMarkets(
           .map((ticker) => findMarket(venue, ticker))
           .filter((market) => market !== undefined)
           .filter((market) => isShown(venue, market.event))
-      : listEvents(venue, query, isHistorical).flatMap((event) => event.markets)
+      : listEvents(venue, query, isHistorical).flatMap((event) => listedMarkets(venue, event))
   const result = pageOf(found, { query, isPartial: venue.isPartial }, (market) => market.ticker)
   if (result === undefined) return badCursor()
   const markets = await mapInSlices(result.page, (market) => marketJson(venue, market))

@@ -1,10 +1,10 @@
 /** The venue's stream: signed connections, and the commands that a client may send. */
 import { parseObject } from '../../server/json.ts'
 import { createSockets, type Session, type Sockets } from '../../server/sockets.ts'
-import { startTicks, type Ticks } from '../../server/ticks.ts'
+import { startTicks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
-import { type Client, type KalshiSubscription, Publisher } from './publisher.ts'
+import { type Client, type KalshiSubscription, Publisher, type PublisherOptions } from './publisher.ts'
 import type { SignatureCheck } from './sign.ts'
 
 export const SOCKET_PATH = '/trade-api/ws/v2'
@@ -29,7 +29,7 @@ const ERRORS: Record<number, string> = {
 }
 
 export function createKalshiSocket(
-  options: Ticks & { venue: PredictionVenue; maxConnections: number; check: SignatureCheck },
+  options: PublisherOptions & { maxConnections: number; check: SignatureCheck },
 ): Sockets {
   const { venue, clock, signal } = options
   const { faults } = venue

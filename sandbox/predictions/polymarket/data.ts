@@ -14,6 +14,7 @@ import type { RestRequest } from '../../server/transport.ts'
 import { laggingBy, type PredictionVenue } from '../venue.ts'
 import type { MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
+import { settle } from './fills.ts'
 import { seenFrom } from './leg-book.ts'
 import { counterpart, slotOf, viewOf } from './view.ts'
 
@@ -132,7 +133,9 @@ function rowsOf(venue: PredictionVenue, conditions: readonly string[]): Row[] {
     if (market === undefined || market.listedMs > nowMs) return []
     const life = venue.world.lifeOf(market)
     const count = life.tradesUntil(slotOf(life, nowMs - LAG_MS))
-    return life.trades(0, count).map((trade) => ({ market, trade }))
+    return life
+      .trades(0, count)
+      .flatMap((trade) => settle(venue.world, market, trade).fills.map((fill) => ({ market, trade: fill })))
   })
   return rows.sort((a, b) => b.trade.timeMs - a.trade.timeMs)
 }

@@ -13,6 +13,7 @@ import {
 import { mapInSlices } from '../../server/slices.ts'
 import type { RestRequest } from '../../server/transport.ts'
 import { isInCatalogue, laggingBy, type PredictionVenue } from '../venue.ts'
+import { isUnlisted } from '../world/unlisted.ts'
 import { MAX_WINDOW_MS, seriesSlugOf, TENORS, type Tenor, type UpDown } from '../world/up-down.ts'
 import { refuse } from './clob.ts'
 import { eventJson, marketJson } from './gamma-market.ts'
@@ -150,7 +151,9 @@ function listedMarkets(venue: PredictionVenue, series: string | null, filter: Fi
         : nowMs - (hasDelays ? 2 * DAY_MS : lengthMs + MAX_SETTLEMENT_MS)
       const fromMs = Math.max(oldestMs, filter.endMin - lengthMs)
       const toMs = Math.min(nowMs + AHEAD_MS, filter.endMax)
-      return venue.world.upDowns.between(symbol, tenor, fromMs, toMs)
+      return venue.world.upDowns
+        .between(symbol, tenor, fromMs, toMs)
+        .filter(({ unlisted }) => !isUnlisted(unlisted, nowMs))
     }),
   )
 }

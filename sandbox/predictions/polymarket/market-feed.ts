@@ -2,13 +2,14 @@
  * The frames of one market, slot by slot, built once for all its subscribers:
  *
  *   tick change: tick_size_change ×2, book ×2
- *   otherwise:   last_trade_price?  price_change?  book ×2 after a trade   best_bid_ask when a top moved
+ *   otherwise:   last_trade_price*  price_change?  book ×2 after a trade   best_bid_ask when a top moved
  */
 import type { VenueFrame } from '../../server/frame-faults.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { LevelChange } from '../world/book-changes.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { transactionOf } from './data.ts'
+import { settle } from './fills.ts'
 import { createLegBook, type Leg, seenFrom } from './leg-book.ts'
 import { priceText, sizeText } from './side-text.ts'
 import { hasBookAt, slotOf } from './view.ts'
@@ -105,7 +106,8 @@ export function createMarketFeed(venue: PredictionVenue, market: UpDown) {
         `,"size":"${sizeText(size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transaction}"}`
       const transaction = transactionOf(market, trade)
       const zeroFill = () => text(0, `0x${[...transaction.slice(2)].reverse().join('')}`)
-      out.push(frame('last_trade_price', text(trade.size, transaction), { leg, zeroFill }))
+      for (const { size } of settle(venue.world, market, trade).streamed)
+        out.push(frame('last_trade_price', text(size, transaction), { leg, zeroFill }))
     }
     const isWide = changes.length > MAX_CHANGES
     const entries: string[] = []

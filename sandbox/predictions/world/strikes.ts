@@ -6,6 +6,7 @@ import { hash32 } from '../../exchanges/world/hash.ts'
 import type { Pause } from './life.ts'
 import { fromNewYork, monthIndex, newYorkOffsetMs, newYorkTime } from './new-york.ts'
 import type { Underlying } from './underlying.ts'
+import { drawUnlisted, type Unlisted } from './unlisted.ts'
 
 const KINDS = ['15M', 'D', 'range'] as const
 type StrikeKind = (typeof KINDS)[number]
@@ -21,10 +22,12 @@ export interface StrikeEvent {
   readonly series: StrikeSeries
   readonly openMs: number
   readonly closeMs: number
-  /** The close time with which it is first listed, and when the venue moves it. */
+  /** The close time with which it is first listed, earlier or later than the real one, and when the venue moves it. */
   readonly first: { readonly closeMs: number; readonly untilMs: number } | undefined
   /** The venue pauses trading for a while; orders stay. */
   readonly pause: Pause | undefined
+  /** While lists leave out some or all of its markets, although they are traded. */
+  readonly unlisted: Unlisted | undefined
   /** When the venue settles it, without faults. */
   readonly settledMs: number
   readonly createdMs: number
@@ -67,8 +70,10 @@ export function createStrikes(options: {
   world: Underlying
   perEvent?: number | undefined
   aheadMs?: number | undefined
-  /** Whether hourly events may be paused, and may close later than first listed. */
+  /** Whether hourly events may be paused, and may close earlier or later than first listed. */
   isChanging?: boolean | undefined
+  /** From this time on, lists may leave out running markets. */
+  unlistedFromMs?: number | undefined
 }) {
   const { seed, world, perEvent = STRIKES_PER_EVENT } = options
   const createdBeforeMs = Math.min(CREATED_BEFORE_MS, options.aheadMs ?? CREATED_BEFORE_MS)
@@ -87,18 +92,20 @@ export function createStrikes(options: {
     return Math.round(world.mean60E8(symbol, event.closeMs) / scale) / 10 ** GRIDS[symbol].decimals
   }
 
-  function build(one: StrikeSeries, closeMs: number): StrikeEvent {
-    const ticker = `${one.ticker}-${closeText(one.kind, closeMs)}`
+  /** An event is named after the time at which it regularly closes. */
+  function build(one: StrikeSeries, namedMs: number): StrikeEvent {
+    const ticker = `${one.ticker}-${closeText(one.kind, namedMs)}`
     const remembered = known.get(ticker)
     if (remembered !== undefined) return remembered
-    const isDaily = one.kind !== '15M' && newYorkTime(closeMs).hour === DAILY_HOUR
-    const openMs = closeMs - (one.kind === '15M' ? QUARTER_MS : isDaily ? 24 * HOUR_MS : HOUR_MS)
-    const number = Math.floor(closeMs / QUARTER_MS)
+    const isDaily = one.kind !== '15M' && newYorkTime(namedMs).hour === DAILY_HOUR
+    const openMs = namedMs - (one.kind === '15M' ? QUARTER_MS : isDaily ? 24 * HOUR_MS : HOUR_MS)
+    const number = Math.floor(namedMs / QUARTER_MS)
     const isHourly = one.kind !== '15M' && !isDaily
     const changes =
       options.isChanging === true && isHourly
-        ? drawChanges(seed, { number, openMs, closeMs, kind: one.kind })
+        ? drawChanges(seed, { number, openMs, namedMs, kind: one.kind })
         : undefined
+    const closeMs = changes?.closeMs ?? namedMs
     let markets: readonly StrikeMarket[] | undefined
     const event: StrikeEvent = {
       ticker,
@@ -107,6 +114,10 @@ export function createStrikes(options: {
       closeMs,
       first: changes?.first,
       pause: changes?.pause,
+      unlisted: drawUnlisted({
+        ...{ seed, stream: 90 + KINDS.indexOf(one.kind), number, fromMs: openMs, toMs: closeMs },
+        notBeforeMs: options.unlistedFromMs,
+      }),
       createdMs: openMs - createdBeforeMs,
       settledMs: closeMs + 12_000 + (hash32(seed, 81, number) % 60_000),
       get markets() {
@@ -183,8 +194,11 @@ export function createStrikes(options: {
     between(one: StrikeSeries, fromMs: number, toMs: number): StrikeEvent[] {
       const step = one.kind === '15M' ? QUARTER_MS : HOUR_MS
       const found: StrikeEvent[] = []
-      for (let closeMs = (Math.floor(fromMs / step) + 1) * step; closeMs <= toMs; closeMs += step)
-        found.push(build(one, closeMs))
+      const lastMs = options.isChanging === true ? toMs + MOVED_BY_MS : toMs
+      for (let namedMs = (Math.floor(fromMs / step) + 1) * step; namedMs <= lastMs; namedMs += step) {
+        const event = build(one, namedMs)
+        if (event.closeMs > fromMs && event.closeMs <= toMs) found.push(event)
+      }
       return found
     },
     /** What the venue calls the expiration value, with the venue's decimals. */
@@ -204,22 +218,41 @@ const MINUTE_MS = 60_000
 export const MOVED_BY_MS = 30 * MINUTE_MS
 
 /**
- * Of four hourly events, one closes later than first listed, and one is paused. A new close is announced more than
- * twenty minutes before the old one.
+ * Of eight hourly events:
+ *
+ *   two close later than first listed   one of them is announced more than twenty minutes before the old close, the
+ *                                       other one within a minute of it, before or after
+ *   one closes earlier than listed      which is listed only once it has closed
+ *   two are paused
  */
 function drawChanges(
   seed: number,
-  { number, openMs, closeMs, kind }: { number: number; openMs: number; closeMs: number; kind: StrikeKind },
-): Pick<StrikeEvent, 'first' | 'pause'> {
+  { number, openMs, namedMs, kind }: { number: number; openMs: number; namedMs: number; kind: StrikeKind },
+): Pick<StrikeEvent, 'closeMs' | 'first' | 'pause'> {
   const drawn = (which: number, count: number) =>
     hash32(seed, 83 + which, number * 3 + KINDS.indexOf(kind)) % count
-  const first = { closeMs: closeMs - MOVED_BY_MS + drawn(1, 20 * 60) * 1_000, untilMs: 0 }
+  const otherMs = namedMs - MOVED_BY_MS + drawn(1, 20 * 60) * 1_000
   const beginsMs = openMs + (5 + drawn(2, 30)) * MINUTE_MS + drawn(3, 60_000)
-  const which = drawn(0, 4)
-  return {
-    first: which === 0 ? { ...first, untilMs: openMs + (1 + drawn(4, 5)) * MINUTE_MS } : undefined,
-    pause: which === 1 ? { fromMs: beginsMs, toMs: beginsMs + (2 + drawn(5, 8)) * MINUTE_MS } : undefined,
+  const pause = { fromMs: beginsMs, toMs: beginsMs + (2 + drawn(5, 8)) * MINUTE_MS }
+  const unchanged = { closeMs: namedMs, first: undefined, pause: undefined }
+  switch (drawn(0, 8)) {
+    case 0:
+      return {
+        ...unchanged,
+        first: { closeMs: otherMs, untilMs: openMs + (1 + drawn(4, 5)) * MINUTE_MS },
+      }
+    case 1:
+      return {
+        ...unchanged,
+        first: { closeMs: otherMs, untilMs: otherMs - MINUTE_MS + drawn(4, 2 * MINUTE_MS) },
+      }
+    case 2:
+      return { ...unchanged, closeMs: otherMs, first: { closeMs: namedMs, untilMs: otherMs } }
+    case 3:
+    case 4:
+      return { ...unchanged, pause }
   }
+  return unchanged
 }
 
 /** 26APR1817 (hour) or 26APR160100 (hour and minute), New York time. */

@@ -4,6 +4,7 @@ import { type AssetSymbol, SYMBOL_NAMES, SYMBOLS } from '../../../src/core/symbo
 import { Lru } from '../../../src/kit/lru.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
 import { clockText, fromNewYork, newYorkOffsetMs, newYorkTime } from './new-york.ts'
+import { drawUnlisted, type Unlisted } from './unlisted.ts'
 
 export const TENORS = ['5m', '15m', '1h', '4h', '24h'] as const
 export type Tenor = (typeof TENORS)[number]
@@ -19,6 +20,8 @@ export interface UpDown {
   readonly bookFromMs: number
   /** When the venue settles it, without faults. */
   readonly resolvedMs: number
+  /** While lists leave it out. */
+  readonly unlisted: Unlisted | undefined
   /** Both outcomes are paid the same, so nobody wins. */
   readonly isSplit: boolean
   readonly slug: string
@@ -95,6 +98,8 @@ export function createUpDowns(options: {
   v2FromMs: number
   aheadMs?: number | undefined
   splitShare?: number | undefined
+  /** From this time on, lists may leave out running windows. */
+  unlistedFromMs?: number | undefined
 }) {
   const { seed, aheadMs = DEFAULT_AHEAD_MS } = options
   const known = new Lru<number, UpDown>({ maxEntries: REMEMBERED })
@@ -124,6 +129,10 @@ export function createUpDowns(options: {
       listedMs,
       bookFromMs: listedMs + 60_000 + (hash32(seed, 72, index) % 120_000),
       resolvedMs: window.endMs + settlementDelayMs(seed, index, tenor),
+      unlisted: drawUnlisted({
+        ...{ seed, stream: 75, number: index, fromMs: window.startMs, toMs: window.endMs },
+        notBeforeMs: options.unlistedFromMs,
+      }),
       isSplit: hash32(seed, 74, index) / 4_294_967_296 < (options.splitShare ?? 0),
       slug,
       question: questionOf(symbol, tenor, window),

@@ -25,8 +25,12 @@ interface WorldOptions {
   readonly aheadMs?: number
   /** The share of windows whose two outcomes are paid the same; none if omitted. */
   readonly splitShare?: number
-  /** Whether contracts may be paused, and may close later than first listed. */
+  /** The share of trades of windows that are several fills of one transaction; none if omitted. */
+  readonly filledShare?: number
+  /** Whether contracts may be paused, and may close earlier or later than first listed. */
   readonly isChanging?: boolean
+  /** From this time on, lists may leave out running markets; never if omitted. */
+  readonly unlistedFromMs?: number
 }
 
 export type PredictionWorld = ReturnType<typeof createPredictionWorld>
@@ -55,6 +59,7 @@ export function createPredictionWorld(options: WorldOptions) {
     v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY,
     aheadMs: options.aheadMs,
     splitShare: options.splitShare,
+    unlistedFromMs: options.unlistedFromMs,
   })
   const strikes = createStrikes({
     seed,
@@ -62,6 +67,7 @@ export function createPredictionWorld(options: WorldOptions) {
     perEvent: options.strikes,
     aheadMs: options.aheadMs,
     isChanging: options.isChanging,
+    unlistedFromMs: options.unlistedFromMs,
   })
   const rounds = createRounds({
     seed,
@@ -98,6 +104,7 @@ export function createPredictionWorld(options: WorldOptions) {
 
   return {
     seed,
+    filledShare: options.filledShare ?? 0,
     price,
     upDowns,
     strikes,

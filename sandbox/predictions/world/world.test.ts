@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { SYMBOLS } from '../../../src/core/symbol.ts'
 import { createWorld } from '../../exchanges/world/world.ts'
 import { worldPrice } from '../../exchanges/world/world-price.ts'
+import { settle } from '../polymarket/fills.ts'
 import type { Life } from './life.ts'
 import { fromNewYork, newYorkTime } from './new-york.ts'
 import { TENORS, windowAt } from './up-down.ts'
@@ -206,7 +207,7 @@ test('rounds count up without a gap, over a change of phase, with times that nev
   assert.ok(new Set(rounds.map((round) => round.phase)).size >= 2)
 })
 
-test('contracts that change: nothing happens in a pause, everything goes on after it, and the first close is the earlier one', () => {
+test('contracts that change: nothing happens in a pause, everything goes on after it; closes move, early ones without notice', () => {
   const options = { seed: 11, tradesPerSecond: 1, slotMs: 1_000, strikes: 2 }
   const changing = createPredictionWorld({ ...options, isChanging: true })
   const dayMs = Date.parse('2026-11-15T00:00:00Z')
@@ -216,13 +217,17 @@ test('contracts that change: nothing happens in a pause, everything goes on afte
   const moved = events.filter(({ first }) => first !== undefined)
   const paused = events.filter(({ pause }) => pause !== undefined)
   assert.ok(moved.length > 20 && paused.length > 20, `${moved.length} ${paused.length}`)
-  for (const { openMs, closeMs, first } of moved)
-    assert.ok(
-      first !== undefined &&
-        openMs < first.untilMs &&
-        first.untilMs < first.closeMs &&
-        first.closeMs < closeMs,
-    )
+  const kinds = moved.map(({ openMs, closeMs, first }) => {
+    if (first === undefined || openMs >= first.untilMs) return 'wrong'
+    if (first.closeMs > closeMs) return first.untilMs === closeMs ? 'early' : 'wrong'
+    if (first.untilMs < first.closeMs - 20 * 60_000) return 'announced'
+    return Math.abs(first.untilMs - first.closeMs) <= 60_000 && first.untilMs < closeMs ? 'late' : 'wrong'
+  })
+  assert.deepEqual([...new Set(kinds)].sort(), ['announced', 'early', 'late'])
+  for (const event of events) {
+    assert.equal(changing.strikes.event(event.ticker), event)
+    assert.ok(dayMs < event.closeMs && event.closeMs <= dayMs + 24 * 3_600_000)
+  }
   for (const { markets, pause, closeMs } of paused.slice(0, 5)) {
     const [market] = markets
     if (market === undefined || pause === undefined) throw new Error('no contract')
@@ -233,4 +238,41 @@ test('contracts that change: nothing happens in a pause, everything goes on afte
     assert.ok(life.timeOf(life.lastSlot) < closeMs + 20_000)
     for (let slot = 0; slot < life.lastSlot; slot++) assert.equal(life.slotAt(life.timeOf(slot)), slot)
   }
+})
+
+test('lists leave out some markets for some minutes, from a given time on; without that option never', () => {
+  const unlistedFromMs = NOON + 2 * HOUR_MS
+  const given = createPredictionWorld({ ...OPTIONS, unlistedFromMs })
+  const marketsOf = ({ upDowns, strikes }: typeof given) => [
+    ...upDowns.between('BTC', '5m', NOON, NOON + 12 * HOUR_MS),
+    ...strikes.series.flatMap((one) => strikes.between(one, NOON, NOON + 12 * HOUR_MS)),
+  ]
+  const found = marketsOf(given).flatMap(({ unlisted }) => unlisted ?? [])
+  assert.ok(found.length > 20, `${found.length}`)
+  for (const { fromMs, toMs } of found)
+    assert.ok(fromMs >= unlistedFromMs && toMs - fromMs >= 20_000 && toMs - fromMs <= 6 * 60_000)
+  assert.deepEqual(
+    marketsOf(world).flatMap(({ unlisted }) => unlisted ?? []),
+    [],
+  )
+})
+
+test('the fills of a transaction add up to its trade, some are equal, and the stream sends all of them or one trade', () => {
+  const [market] = world.upDowns.between('BTC', '15m', NOON, NOON + HOUR_MS)
+  assert.ok(market)
+  const trades = tradesOf(world.lifeOf(market))
+  const settled = trades.map((trade) => ({ trade, ...settle({ seed: 11, filledShare: 0.3 }, market, trade) }))
+  const several = settled.filter(({ fills }) => fills.length > 1)
+  assert.ok(several.length > trades.length / 5 && several.length < trades.length / 2)
+  for (const { trade, fills, streamed } of several) {
+    assert.equal(
+      fills.reduce((sum, { size }) => sum + size, 0),
+      trade.size,
+    )
+    assert.ok(fills.every(({ size }) => size > 0))
+    assert.ok(streamed === fills || (streamed.length === 1 && streamed[0] === trade))
+  }
+  assert.ok(several.some(({ fills }) => fills[0]?.size === fills[1]?.size))
+  assert.ok(several.some(({ streamed }) => streamed.length === 1))
+  assert.ok(trades.every((trade) => settle({ seed: 11, filledShare: 0 }, market, trade).fills.length === 1))
 })
