@@ -43,6 +43,8 @@ export class OracleCandleCloser {
   private hollow: HistoryRange[] = []
   /** Ranges whose rounds could not be determined, ascending; their candles are unknown. */
   private unknown: HistoryRange[] = []
+  /** What earlier runs have observed of the time that this run has to close; nothing once it is doubted. */
+  private stored: readonly HistoryRange[] = []
   /** Candles that had no answer when they were shown, and are not closed yet. */
   private readonly lacking = new Set<number>()
 
@@ -67,10 +69,28 @@ export class OracleCandleCloser {
     return Math.min(...this.lacking)
   }
 
-  begin(atMs: number): void {
+  /** @param stored what earlier runs have observed from there on, ascending */
+  begin(atMs: number, stored: readonly HistoryRange[] = []): void {
     this.beginMs = atMs
     this.closedToMs = atMs
     this.finalToMs = atMs
+    this.stored = stored
+  }
+
+  /** Since when no node has confirmed what earlier runs have observed; infinite if there is nothing of the kind. */
+  get unconfirmedSinceMs(): number {
+    return this.stored.at(-1)?.toMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * Nobody knows at present whether candles of earlier runs have changed since, so those whose rounds have not been
+   * requested again are a gap.
+   */
+  doubtStored(unanswered: readonly HistoryRange[]): void {
+    for (const { fromMs, toMs } of this.stored)
+      for (const gap of unanswered)
+        this.lost({ fromMs: Math.max(fromMs, gap.fromMs), toMs: Math.min(toMs, gap.toMs) })
+    this.stored = []
   }
 
   /**

@@ -14,7 +14,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation, OracleRoundObservation } from '../../venues/observation.ts'
-import type { Venue } from '../../venues/venue.ts'
+import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
@@ -132,6 +132,8 @@ export class OracleSymbolRecorder implements LiveRecorder {
   }
 
   show(nowMs: number): void {
+    for (const closer of this.closers)
+      if (nowMs - closer.unconfirmedSinceMs >= UNREAD_MS) closer.doubtStored(this.gaps.ended())
     if (!this.hasPast) return
     if (nowMs - (this.unreadSinceMs ?? nowMs) >= UNREAD_MS) this.doubtUnsettled()
     for (const closer of this.closers) {
@@ -160,18 +162,23 @@ export class OracleSymbolRecorder implements LiveRecorder {
   private async resume(): Promise<void> {
     const { startedMs } = this
     const firstCandleMs = candleStart(startedMs - (this.parts.backMs ?? DAY_MS), '15m')
+    const { series, coverage } = this.parts.store
     const beginnings: number[] = []
+    const stored: HistoryRange[][] = []
     for (const { feed, interval } of this.closers) {
-      const [known] = await this.parts.store.series.finality([feed])
+      const [known] = await series.finality([feed])
       const before = known?.before ?? 0
       if (before !== 0) this.firstMs = 0
       // Aligned to the grid of every interval, because a candle cannot start anywhere else.
       const oldestMs = candleStart(startedMs - MAX_OUTAGE_MS, '15m')
-      beginnings.push(before === 0 ? firstCandleMs : Math.max(candleStart(before, interval), oldestMs))
+      const beginMs = before === 0 ? firstCandleMs : Math.max(candleStart(before, interval), oldestMs)
+      const { observed } = await coverage.read([feed], beginMs, Math.max(beginMs, startedMs))
+      beginnings.push(beginMs)
+      stored.push(observed.map(({ from: fromMs, to: toMs }) => ({ fromMs, toMs })))
     }
     this.hasResumed = true
     this.closers.forEach((closer, i) => {
-      closer.begin(beginnings[i] ?? firstCandleMs)
+      closer.begin(beginnings[i] ?? firstCandleMs, stored[i] ?? [])
     })
     const fromMs = Math.min(startedMs, ...beginnings)
     if (fromMs < startedMs) this.gaps.add({ fromMs, toMs: startedMs })
