@@ -113,11 +113,15 @@ export function mayFollow(a: OracleUpdate, b: OracleUpdate): boolean {
 
 const ROUND_BITS = 64n
 
+type Numbered = Pick<OracleUpdate, 'roundId'>
+
+export const isSamePhase = (a: Numbered, b: Numbered): boolean =>
+  b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS
+
 /**
  * Whether rounds may be missing between two consecutive ones. A new phase starts counting at 1, and its numbers do not
  * show where the previous phase ended.
  */
-export function skipsRounds(a: Pick<OracleUpdate, 'roundId'>, b: Pick<OracleUpdate, 'roundId'>): boolean {
-  const isSamePhase = b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS
-  return b.roundId > (isSamePhase ? a.roundId + 1n : a.roundId)
+export function skipsRounds(a: Numbered, b: Numbered): boolean {
+  return b.roundId > (isSamePhase(a, b) ? a.roundId + 1n : a.roundId)
 }

@@ -251,6 +251,14 @@ export interface OracleRoundObservation extends Observed {
   readonly updatedMs: number
 }
 
+/** An answer of an oracle is no longer on the chain: its block was replaced, or the nodes do not agree on it any more. */
+export interface OracleRoundGoneObservation extends Observed {
+  readonly kind: 'oracle_round_gone'
+  readonly roundId: bigint
+  /** Whether the nodes disagree on the round; otherwise they agree that there is none. */
+  readonly isDisputed: boolean
+}
+
 /**
  * Durations of the last list's markets that are not known and cannot be read; empty when all of the list could be read.
  */
@@ -296,6 +304,7 @@ export type DataObservation =
   | MidObservation
   | ContractCandleObservation
   | OracleRoundObservation
+  | OracleRoundGoneObservation
   | SweptObservation
   | SweptToObservation
   | TradesLostObservation

@@ -16,6 +16,7 @@ export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
 
 const MAX_HOLLOW = 500
+const EVER = { fromMs: 0, toMs: Number.POSITIVE_INFINITY }
 /** An update is received with the first poll after it. */
 const CLOSE_AFTER_MS = 15_000
 
@@ -112,8 +113,8 @@ export class OracleCandleCloser {
   }
 
   /** Nobody knows at present whether closed candles that are not final have changed: they are a gap. */
-  doubt(): void {
-    const range = { fromMs: this.finalToMs, toMs: this.closedToMs ?? 0 }
+  doubt({ fromMs, toMs }: HistoryRange = EVER): void {
+    const range = { fromMs: Math.max(fromMs, this.finalToMs), toMs: Math.min(toMs, this.closedToMs ?? 0) }
     if (range.fromMs >= range.toMs) return
     for (const piece of uncovered(range, this.hollow))
       this.parts.tracker.lost(this.feed, piece.fromMs, piece.toMs, 'not_observed')

@@ -37,9 +37,15 @@ export function createOracleUpdates() {
     get oldestMs(): number | null {
       return kept[0]?.updatedMs ?? null
     },
+    get newest(): OracleUpdate | undefined {
+      return kept.at(-1)
+    },
     get newestMs(): number | null {
       return kept.at(-1)?.updatedMs ?? null
     },
+    /** The update before another one, by time. */
+    before: (update: OracleUpdate): OracleUpdate | undefined =>
+      kept[firstThat((each) => !isBefore(each, update)) - 1],
     /** Returns false for a round that is already known. */
     add({ updatedMs, roundId, price }: OracleUpdate) {
       if (rounds.has(roundId)) return false
@@ -61,6 +67,17 @@ export function createOracleUpdates() {
       kept.splice(at, 1)
       rounds.delete(roundId)
       return known.updatedMs
+    },
+    /** Forgets a round, and returns it with the times of those around it. */
+    forget(roundId: bigint): { readonly forgotten: OracleUpdate; readonly around: HistoryRange } | undefined {
+      const at = kept.findIndex((each) => each.roundId === roundId)
+      const forgotten = kept[at]
+      if (forgotten === undefined) return undefined
+      const fromMs = kept[at - 1]?.updatedMs ?? forgotten.updatedMs
+      const toMs = (kept[at + 1] ?? forgotten).updatedMs + 1
+      kept.splice(at, 1)
+      rounds.delete(roundId)
+      return { forgotten, around: { fromMs, toMs } }
     },
     /** The updates in [fromMs, toMs) and the one before them. */
     around: (fromMs: number, toMs: number): readonly OracleUpdate[] =>

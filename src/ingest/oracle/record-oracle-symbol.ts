@@ -8,12 +8,16 @@
  * a month needs no more memory than one of an hour, unless the nodes disagree early in it.
  */
 import { candleStart } from '../../core/interval.ts'
-import { CARRY_HEARTBEATS, skipsRounds } from '../../core/oracle-candles.ts'
+import { CARRY_HEARTBEATS, isSamePhase, type OracleUpdate, skipsRounds } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Topic } from '../../venues/channel.ts'
-import type { DataObservation, OracleRoundObservation } from '../../venues/observation.ts'
+import type {
+  DataObservation,
+  OracleRoundGoneObservation,
+  OracleRoundObservation,
+} from '../../venues/observation.ts'
 import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
@@ -69,7 +73,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
   private unreadSinceMs: number | undefined
   /** Before this instant the oracle may not have existed. */
   private firstMs = Number.POSITIVE_INFINITY
-  private newest: OracleRoundObservation | undefined
+  private newest: OracleUpdate | undefined
   /** The nodes have answered for everything before this instant. */
   private knownToMs = 0
   /** The chain replaces nothing before this instant. */
@@ -92,6 +96,7 @@ export class OracleSymbolRecorder implements LiveRecorder {
   }
 
   observe(observation: DataObservation): void {
+    if (observation.kind === 'oracle_round_gone') this.forget(observation)
     if (observation.kind !== 'oracle_round') return
     // A skipped number between two received rounds is a round that was missed.
     if (this.newest !== undefined && skipsRounds(this.newest, observation)) {
@@ -240,7 +245,25 @@ export class OracleSymbolRecorder implements LiveRecorder {
     this.updates.add(observation)
     const fromMs = Math.min(replacedMs, observation.updatedMs)
     for (const closer of this.closers) closer.revised(fromMs, this.firstMs)
+    // The first round of a phase: with its block, the end of the phase before may have moved.
+    const before = this.updates.before(observation)
+    if (before !== undefined && !isSamePhase(before, observation))
+      this.gaps.add({ fromMs: before.updatedMs, toMs: observation.updatedMs })
     return true
+  }
+
+  /** If the nodes disagree on the round, it is requested again together with the time in which it may be. */
+  private forget({ roundId, isDisputed }: OracleRoundGoneObservation): void {
+    const known = this.updates.forget(roundId)
+    if (known === undefined) return
+    if (this.newest?.roundId === roundId) this.newest = this.updates.newest
+    for (const closer of this.closers) {
+      closer.revised(known.forgotten.updatedMs, this.firstMs)
+      if (!isDisputed) continue
+      closer.doubt(known.around)
+      closer.lost(known.around)
+    }
+    if (isDisputed) this.gaps.add(known.around)
   }
 
   private add(observation: DataObservation): void {

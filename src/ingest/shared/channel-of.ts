@@ -20,6 +20,7 @@ const TOPIC_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topi
   mid: 'mids',
   contract_candle: 'contract_candles',
   oracle_round: 'oracle_rounds',
+  oracle_round_gone: 'oracle_rounds',
   swept: 'trades',
   swept_to: 'trades',
   trades_lost: 'trades',
@@ -42,6 +43,7 @@ export function channelOf(observation: DataObservation): Channel {
 export function isSignOfLife(observation: DataObservation): boolean {
   switch (observation.kind) {
     case 'book_lost':
+    case 'oracle_round_gone':
     case 'swept':
     case 'swept_to':
     case 'trades_lost':

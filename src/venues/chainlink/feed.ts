@@ -11,7 +11,8 @@
  *
  * A chain may replace its newest blocks: the round of a replaced block appears again in a later block, with the same
  * number, another time, and perhaps another price. Rounds are therefore read again until their blocks are too deep to
- * be replaced, and one that has changed is emitted once more.
+ * be replaced, and one that has changed is emitted once more. If the new blocks have no such round, or the nodes do not
+ * agree on it for long, it is reported as gone.
  */
 import { mayFollow } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -22,9 +23,9 @@ import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
 import type { OracleRoundObservation } from '../observation.ts'
 import { phaseOf, type Round, roundIdOf, roundOf } from './abi.ts'
 import { CHAINLINK_TIMES, ROUNDS_FILLED, ROUNDS_PER_QUESTION } from './describe.ts'
-import { mapRound, type OracleFeed } from './mapper.ts'
+import { mapGone, mapRound, type OracleFeed } from './mapper.ts'
 import type { PhaseChanges } from './phase-changes.ts'
-import type { Quorum } from './quorum.ts'
+import type { NoneProof, Quorum } from './quorum.ts'
 import type { UnsettledRounds } from './unsettled-rounds.ts'
 
 const ROUTE = 'rpc'
@@ -66,7 +67,7 @@ export function listenToRounds(options: {
     tellConnections(io, askedMs, Math.max(...knownTo.values(), ...reached))
     for (const [index, feed] of feeds.entries()) {
       const round = newest[index]?.round
-      if (round != null) options.phases.seen(feed.proxy, round, clock.now())
+      if (round != null) options.phases.seen(feed.proxy, round, clock.now(), newest[index]?.knownToMs)
       if (round != null) await advance(io, feed, round)
       await readAgain(io, feed, reached[index] ?? 0)
       tellKnown(io, feed.symbol, reached[index] ?? 0)
@@ -112,17 +113,28 @@ export function listenToRounds(options: {
     if (clock.now() < (readAgainMs.get(symbol) ?? 0)) return
     const known = unsettled.list(proxy)
     const ids = known.map(([roundId]) => roundId)
-    const rounds = await readRounds(feed, ids, io.signal)
+    // On a chain of many blocks a second, the next second is certainly a later block.
+    const fromBlockMs = Math.max(0, ...known.map(([, { updatedMs }]) => updatedMs)) + 1_000
+    const rounds = await readRounds(feed, ids, io.signal, { fromBlockMs, isNewest: true })
     let isDisputed = false
-    for (const [index, [roundId, { emitted }]] of known.entries()) {
+    for (const [index, [roundId, { emitted, updatedMs }]] of known.entries()) {
       const round = rounds[index]
-      // A round that has vanished appears again in another block. While it is young, nothing settled depends on it.
+      const receivedMs = clock.now()
       if (round == null) {
-        if (unsettled.readInVain(proxy, roundId, reachedMs)) isDisputed = true
+        const state = round === null ? 'gone' : unsettled.readInVain(proxy, roundId, reachedMs)
+        if (state === 'disputed') isDisputed = true
+        if (state === 'young' || state === 'disputed') continue
+        unsettled.gone(proxy, roundId)
+        if (round === null) options.phases.replaced(proxy, roundId, updatedMs, receivedMs)
+        // Its number may be given again; what was missed until then shows in the numbers.
+        if (round === null && roundId === last.get(symbol)?.roundId) last.delete(symbol)
+        const gone = mapGone({ roundId, updatedMs }, feed, { receivedMs, isDisputed: round !== null })
+        io.emit(`oracle_rounds:${symbol}`, gone)
         continue
       }
-      const observation = mapRound(round, feed, clock.now())
+      const observation = mapRound(round, feed, receivedMs)
       if (emitted !== undefined && isSameAnswer(emitted, observation)) continue
+      if (emitted !== undefined) options.phases.replaced(proxy, roundId, updatedMs, receivedMs)
       unsettled.emitted(observation)
       if (roundId === last.get(symbol)?.roundId) last.set(symbol, observation)
       io.emit(`oracle_rounds:${symbol}`, observation)
@@ -137,10 +149,11 @@ export function listenToRounds(options: {
     { proxy }: OracleFeed,
     ids: readonly bigint[],
     signal: AbortSignal,
+    proof: NoneProof,
   ): Promise<(Round | null | undefined)[]> {
     const rounds: (Round | null | undefined)[] = []
     for (let from = 0; from < ids.length; from += ROUNDS_PER_QUESTION)
-      rounds.push(...(await quorum.rounds(proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal)))
+      rounds.push(...(await quorum.rounds(proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal, proof)))
     return rounds
   }
 
@@ -156,7 +169,7 @@ export function listenToRounds(options: {
     const count = Number(newest.roundId - first)
     if (count <= 0 || count > ROUNDS_FILLED) return []
     const ids = Array.from({ length: count }, (_, index) => first + BigInt(index))
-    const rounds = await readRounds(feed, ids, signal)
+    const rounds = await readRounds(feed, ids, signal, { fromBlockMs: newest.updatedAt * 1_000 })
     const found = rounds.filter((round) => round !== null && round !== undefined)
     return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
   }

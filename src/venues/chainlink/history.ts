@@ -27,7 +27,7 @@ import {
 import { ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
 import type { PhaseChanges } from './phase-changes.ts'
-import type { Quorum } from './quorum.ts'
+import type { NoneProof, Quorum } from './quorum.ts'
 import type { UnsettledRounds } from './unsettled-rounds.ts'
 
 /** Limits of a plausible time: before the first oracle, and further ahead of our clock than it can be wrong. */
@@ -183,7 +183,7 @@ async function readPage(
   const ids = Array.from({ length: Math.max(0, Math.min(count, ROUNDS_PER_QUESTION)) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
-  const read = await quorum.rounds(feed.proxy, ids, signal)
+  const read = await quorum.rounds(feed.proxy, ids, signal, noneOf(walk))
   if (quorum.answering < quorum.needed) throw tooFew(quorum)
   const rounds = read.filter((each) => each == null || each.updatedAt * 1_000 >= fromMs)
   const over = rounds.findIndex(
@@ -240,7 +240,7 @@ async function findBorder(walk: Walk, phase: bigint): Promise<Border> {
   if (lastBefore === undefined) return { oldToMs: newFirstMs - 1, newFromMs }
   const asked = [lastBefore.roundId, lastBefore.roundId + 1n]
   // Its block may have been replaced since, which changes the time of the round.
-  const [last, following] = await quorum.rounds(feed.proxy, asked, signal)
+  const [last, following] = await quorum.rounds(feed.proxy, asked, signal, noneOf(walk))
   const lastMs = (last ?? lastBefore).updatedAt * 1_000
   const oldToMs = Math.max(newFirstMs - 1, Math.min(lastMs, change.movedByMs))
   // Otherwise the old contract's next round came at about the time the proxy moved, before or after it.
@@ -261,29 +261,22 @@ async function halve(walk: Walk, phase: bigint, last: bigint, fromMs: number): P
 }
 
 /** The time of the first round from `round` on that exists; the first few of a phase may not. */
-async function timeOf(
-  { quorum, feed, signal }: Walk,
-  phase: bigint,
-  round: bigint,
-  last: bigint,
-): Promise<number | null> {
+async function timeOf(walk: Walk, phase: bigint, round: bigint, last: bigint): Promise<number | null> {
+  const { quorum, feed, signal } = walk
   const count = Number(last - round + 1n)
   const ids = Array.from({ length: Math.min(count, 8) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
-  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each != null)
+  const found = (await quorum.rounds(feed.proxy, ids, signal, noneOf(walk))).find((each) => each != null)
   return found == null ? null : found.updatedAt * 1_000
 }
 
 /** The time of the last round of a phase on which the nodes agree. */
-async function lastTimeOf(
-  { quorum, feed, signal }: Walk,
-  phase: bigint,
-  last: bigint,
-): Promise<number | undefined> {
+async function lastTimeOf(walk: Walk, phase: bigint, last: bigint): Promise<number | undefined> {
+  const { quorum, feed, signal } = walk
   const count = Number(last < 8n ? last : 8n)
   const ids = Array.from({ length: count }, (_, index) => roundIdOf(phase, last - BigInt(index)))
-  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each != null)
+  const found = (await quorum.rounds(feed.proxy, ids, signal, noneOf(walk))).find((each) => each != null)
   return found && found.updatedAt * 1_000
 }
 
@@ -311,6 +304,9 @@ async function findEnd({ quorum, feed, newest, signal }: Walk, phase: bigint): P
   const agreed = numbers.find((each) => numbers.filter((other) => other === each).length >= quorum.needed)
   return { agreed, reached: numbers[quorum.needed - 1] ?? 0n }
 }
+
+/** A node that is behind the newest round may lack earlier ones too. */
+const noneOf = ({ newest }: Walk): NoneProof => ({ fromBlockMs: newest.updatedAt * 1_000 })
 
 const tooFew = ({ needed }: Quorum) =>
   new VenueError(`chainlink: fewer than ${needed} nodes answer`, { isFinal: false })

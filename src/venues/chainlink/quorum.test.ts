@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CALL_BLOCK_TIME, type Call, SELECTORS, word } from './abi.ts'
 import type { Provider } from './provider.ts'
-import { createQuorum } from './quorum.ts'
+import { createQuorum, type NoneProof } from './quorum.ts'
 
 const PROXY = '0xc907E116054Ad103354f2D350FD2514433D57F6f'
 const T = Date.UTC(2026, 6, 24) / 1_000
@@ -16,9 +16,14 @@ interface NodeState {
   readonly block?: number
   /** The node has no contract that returns the time of its block. */
   readonly withoutTime?: boolean
+  /** A round that it has lost. */
+  readonly lacks?: number
 }
 
-function nodeOf({ newest, price = 100, block, withoutTime = false }: NodeState, index: number): Provider {
+function nodeOf(
+  { newest, price = 100, block, withoutTime = false, lacks }: NodeState,
+  index: number,
+): Provider {
   const roundHex = (number: number) => `0x${[number, price, T, T + number, number].map(word).join('')}`
   const call = ({ data }: Call): string | null => {
     if (data === CALL_BLOCK_TIME.data)
@@ -26,7 +31,7 @@ function nodeOf({ newest, price = 100, block, withoutTime = false }: NodeState, 
     if (newest === null) return null
     if (data === SELECTORS.latestRoundData) return roundHex(newest)
     const number = Number(BigInt(`0x${data.slice(10)}`))
-    return number <= newest ? roundHex(number) : null
+    return number <= newest && number !== lacks ? roundHex(number) : null
   }
   return {
     name: `node ${index}`,
@@ -95,4 +100,53 @@ test('a node whose contract does not know the time is asked for its block; one t
   ]
   assert.deepEqual(await ask(states), [30, 40])
   assert.deepEqual(await ask([{ newest: 30, block: 40 }, { newest: 30 }]), [30, undefined])
+})
+
+test('nodes that have no round of a feed that has some do not know that there is no newer one', async () => {
+  assert.deepEqual(
+    await ask([
+      { newest: null, block: 42 },
+      { newest: null, block: 40 },
+    ]),
+    [null, 40],
+  )
+  assert.deepEqual(
+    await ask(
+      [
+        { newest: null, block: 42 },
+        { newest: null, block: 40 },
+      ],
+      30,
+    ),
+    [null, undefined],
+  )
+})
+
+test('that there is no such round is believed of nodes whose blocks reach it, and whose newest is an earlier one', async () => {
+  const read = async (states: readonly NodeState[], proof: NoneProof) => {
+    const [round] = await createQuorum(states.map(nodeOf)).rounds(
+      PROXY,
+      [30n],
+      new AbortController().signal,
+      proof,
+    )
+    return round
+  }
+  const fromBlockMs = (T + 40) * 1_000
+  const [at40, at42, at39] = [40, 42, 39].map((block) => ({ newest: 29, block })) as [
+    NodeState,
+    NodeState,
+    NodeState,
+  ]
+  assert.equal(await read([at40, at42], { fromBlockMs }), null)
+  assert.equal(await read([at39, at42], { fromBlockMs }), undefined, 'one is behind')
+  assert.equal(await read([at39, at42, at40], { fromBlockMs }), null)
+  assert.equal(await read([at40, { newest: 29 }], { fromBlockMs }), undefined, 'one tells no block')
+  assert.equal(await read([at40, at42], { fromBlockMs, isNewest: true }), null)
+  const forgetful = { newest: 31, block: 42, lacks: 30 }
+  assert.equal(
+    await read([at40, forgetful], { fromBlockMs, isNewest: true }),
+    undefined,
+    'it has a later one',
+  )
 })

@@ -28,6 +28,20 @@ export interface NewestRound {
   readonly knownToMs: number | undefined
 }
 
+/** When the answer of a node that it has no such round is believed. */
+export interface NoneProof {
+  /** It comes from a block of this time or later; an earlier one may not have the round yet. */
+  readonly fromBlockMs: number
+  /** The node's newest round must be an earlier one: a number that was given is missing only at the end. */
+  readonly isNewest?: boolean
+}
+
+interface NodeAnswer {
+  readonly values: readonly (string | null)[]
+  /** Time of the block that the answers are of, or an earlier one; undefined if the node does not report it. */
+  readonly blockMs: number | undefined
+}
+
 /** What a node reports about one feed. */
 interface Report {
   readonly provider: Provider
@@ -98,10 +112,15 @@ export function createQuorum(
     return null
   }
 
-  /** Nodes that are behind agree on an old round, so what counts is how far those are that know of no newer one. */
+  /**
+   * Nodes that are behind agree on an old round, so what counts is how far those are that know of no newer one. A node
+   * that has none at all, of a feed that has rounds, knows nothing.
+   */
   function knownTo(newest: bigint, reports: readonly Report[]): number | undefined {
     return reports
-      .filter(({ value }) => value === null || (value !== undefined && value.roundId <= newest))
+      .filter(({ value }) =>
+        value === null ? newest === 0n : value !== undefined && value.roundId <= newest,
+      )
       .flatMap(({ blockMs }) => blockMs ?? [])
       .sort((a, b) => b - a)[needed - 1]
   }
@@ -114,7 +133,11 @@ export function createQuorum(
     )
 
   /** Sends all calls to a node and finds out how far its blocks reach. */
-  async function askNode(provider: Provider, calls: readonly Call[], signal: AbortSignal) {
+  async function askNode(
+    provider: Provider,
+    calls: readonly Call[],
+    signal: AbortSignal,
+  ): Promise<NodeAnswer> {
     const asksBlock = withoutBlockTime.has(provider)
     // Requested before the calls, so that their answers are of this block or a later one.
     const askedMs = asksBlock ? await blockTime(provider, signal) : undefined
@@ -154,16 +177,28 @@ export function createQuorum(
       proxy: string,
       ids: readonly bigint[],
       signal: AbortSignal,
+      proof: NoneProof,
     ): Promise<(Round | null | undefined)[]> {
-      const calls = ids.map((id) => ({ target: proxy, data: callGetRound(id) }))
-      const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
+      const calls = [
+        ...ids.map((id) => ({ target: proxy, data: callGetRound(id) })),
+        ...(proof.isNewest ? [{ target: proxy, data: SELECTORS.latestRoundData }] : []),
+      ]
+      const answers = await askAll((provider) => askNode(provider, calls, signal), signal)
+      /** Behind one address there may be several nodes, so what counts is the block of this very answer. */
+      const proves = ({ values, blockMs }: NodeAnswer, id: bigint) => {
+        if (blockMs === undefined || blockMs < proof.fromBlockMs) return false
+        if (!proof.isNewest) return true
+        const latest = values[ids.length] ?? null
+        const newest = latest === null ? undefined : decodeRound(latest)
+        return newest !== undefined && newest.roundId < id
+      }
       return ids.map((id, index) => {
         const reported: Round[] = []
         let none = 0
         for (const { provider, value } of answers) {
-          const hex = value[index] ?? null
+          const hex = value.values[index] ?? null
           const round = hex === null ? null : readRound(hex, id)
-          if (round === null) none += 1
+          if (round === null) none += proves(value, id) ? 1 : 0
           else if (round !== undefined) reported.push(round)
           else {
             // The answer to another request proves nothing about this round, not even that there is none.

@@ -5,7 +5,7 @@
 import type { OracleRoundObservation } from '../observation.ts'
 import type { Round } from './abi.ts'
 
-/** The nodes may disagree on a round forever. At its settling age it is read this often in vain, then given up. */
+/** The nodes may disagree on a round forever. At its settling age it is read this often in vain, then it is unknown. */
 const MAX_READS_IN_VAIN = 5
 
 interface UnsettledRound {
@@ -47,16 +47,17 @@ export function createUnsettledRounds(settlesAfterMs: number) {
     /** The rounds to read again, however old: after an outage of the nodes they were not read while they settled. */
     list: (proxy: string): (readonly [bigint, UnsettledRound])[] => [...of(proxy)],
     /**
-     * The round could not be read again from blocks up to `reachedMs`. Returns whether nothing from its time on may be
-     * settled.
+     * The nodes did not agree on the round in blocks up to `reachedMs`. Young rounds hold nothing up; later nothing may be
+     * settled, until the round is given up.
      */
-    readInVain(proxy: string, roundId: bigint, reachedMs: number): boolean {
+    readInVain(proxy: string, roundId: bigint, reachedMs: number): 'young' | 'disputed' | 'given up' {
       const round = of(proxy).get(roundId)
-      if (round?.emitted === undefined || round.updatedMs >= reachedMs - settlesAfterMs) return false
+      if (round === undefined || round.updatedMs >= reachedMs - settlesAfterMs) return 'young'
       const inVain = (round.inVain ?? 0) + 1
       of(proxy).set(roundId, { ...round, inVain })
-      return inVain < MAX_READS_IN_VAIN
+      return inVain < MAX_READS_IN_VAIN ? 'disputed' : 'given up'
     },
+    gone: (proxy: string, roundId: bigint): void => void of(proxy).delete(roundId),
     /**
      * All rounds were read again from blocks up to `reachedMs`. Returns the time before which nothing can be replaced.
      */
