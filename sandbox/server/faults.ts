@@ -52,10 +52,20 @@ export const PREDICTION_FAULTS = {
   'crossed-book': 'the next book change puts a bid on the ask (count: how many)',
   'lying-provider': 'a provider (all without `provider`) answers with prices 3 % too high',
   reorg:
-    'rounds are of blocks that the chain replaces when it ends: early, some with another price (with `provider`: as that one sees the chain)',
+    'rounds are of blocks that the chain replaces when it ends; `fork` says how they differ (with `provider`: as that one sees the chain)',
   'chain-halt': 'no blocks and no rounds (with `provider`: as that one sees the chain)',
 }
 type FaultKind = keyof typeof EXCHANGE_FAULTS | keyof typeof PREDICTION_FAULTS
+
+/**
+ * How rounds in replaced blocks differ from the ones that stay; some have another price too.
+ *
+ *   early   some seconds earlier
+ *   late    some seconds later
+ *   twice   early in the first half of the fault, late in the second: the chain replaces its blocks twice
+ *   phase   they are the first rounds of the next phase, which may not come for a long time
+ */
+export type ForkKind = 'early' | 'late' | 'twice' | 'phase'
 
 export type FaultVenue = 'spot' | 'futures' | 'perp' | 'polymarket' | 'kalshi' | 'ethereum'
 
@@ -77,6 +87,8 @@ export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
   offsetMs?: number
   retryAfterS?: number
   status?: number
+  /** Of a reorganisation; `early` without it. */
+  fork?: ForkKind
 }
 
 export interface Fault extends FaultSpec {

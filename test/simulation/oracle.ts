@@ -4,9 +4,10 @@
  *   rounds ─▶ three nodes ─▶ network ─▶ quorum, history ─▶ candles ─▶ disk ─▶ store ◀─ readers (the judge)
  *
  * The chain keeps every round, so after the faults every candle must be there; only the time in which the chain itself
- * was halted is a gap. Rounds disappear with the blocks that the chain replaces: final candles contain only those that
- * stay.
+ * was halted is a gap. Rounds disappear with the blocks that the chain replaces, come back earlier or later, with another
+ * price or not at all: final candles contain only those that stay.
  */
+import type { ForkKind } from '../../sandbox/server/faults.ts'
 import { feedName } from '../../src/core/feed.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { ORACLE_INTERVALS } from '../../src/ingest/oracle/close-oracle-candles.ts'
@@ -23,7 +24,7 @@ import { createLeakWatch } from './leaks.ts'
 import { networkFaultsOf, PROVIDERS, startPredictionWorld, venueFault } from './prediction-world.ts'
 import type { Random } from './random.ts'
 import { startRecording } from './recording.ts'
-import type { FaultKind } from './schedule.ts'
+import type { FaultKind, ScheduledFault } from './schedule.ts'
 import { createSealedPages } from './sealed-pages.ts'
 import type { Part, PartKind, Surroundings } from './simulation.ts'
 
@@ -41,6 +42,20 @@ const SILENCE_MS = (chainlinkDescription.live.oracle_rounds?.maxSilenceMs ?? 0) 
 const REPLACED_WITHIN_MS = CHAINLINK_TIMES.readAgainEveryMs + SILENCE_MS
 /** How much earlier a round may be in a block that is replaced. */
 const REPLACED_EARLIER_MS = 10_000
+
+const FORKS: readonly ForkKind[] = ['early', 'late', 'twice', 'phase']
+
+/** In one of four, the process is killed before the end, and the nodes are away when it starts again. */
+function drawReorganisation(random: Random): ScheduledFault['settings'] {
+  const fork = random.pick(FORKS)
+  if (!random.chance(0.25)) return { fork, ...ofSomeNode()?.(random) }
+  return {
+    fork,
+    killedBeforeMs: random.int(0, 30 * SECOND_MS),
+    downMs: random.int(SECOND_MS, 3 * MINUTE_MS),
+    awayMs: random.int(0, 10) * MINUTE_MS,
+  }
+}
 
 /** It is always the same node that lies, because two nodes with the same lie would be a majority. */
 const LIAR = 1
@@ -87,7 +102,7 @@ const VENUE_FAULTS: readonly FaultKind[] = [
   // Nothing in an answer says which feed it belongs to, so this is a lie too.
   venueFault('other-symbol', 2, [SECOND_MS, 10 * MINUTE_MS], () => ({ provider: LIAR })),
   venueFault('lying-provider', 3, [SECOND_MS, 15 * MINUTE_MS], () => ({ provider: LIAR })),
-  venueFault('reorg', 4, [SECOND_MS, 250 * SECOND_MS], ofSomeNode()),
+  venueFault('reorg', 8, [SECOND_MS, 250 * SECOND_MS], drawReorganisation),
   venueFault('chain-halt', 3, [SECOND_MS, 15 * MINUTE_MS], ofSomeNode()),
 ]
 
@@ -121,9 +136,14 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
   })
   const { sandbox } = world
   const startedMs = time.nowMs
+  /** Since when a process records; infinite while none does. */
+  let runsSinceMs = startedMs
   const recording = await startRecording(surroundings, {
     name: NAME,
     outside,
+    onChange: (isRunning) => {
+      runsSinceMs = isRunning ? time.nowMs : Number.POSITIVE_INFINITY
+    },
     createRecorder: ({ process, time, store, log, audit }) => {
       const { random } = process
       const recorded = VENUES[NAME].create({
@@ -160,7 +180,10 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
           provider === undefined && updatedMs > startedAtMs && updatedMs < (endsAtMs ?? Infinity),
       )
   }
-  /** Above finality, while a chain has blocks that it will replace, or shortly after it has replaced them. */
+  /**
+   * Above finality, while a chain has blocks that it will replace, or until a running recorder must have noticed that it
+   * has replaced them.
+   */
   function isReplaced(fromMs: number, toMs: number): boolean {
     return sandbox.faults
       .history('reorg', 'ethereum')
@@ -169,7 +192,7 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
           provider === undefined &&
           fromMs < (endsAtMs ?? Infinity) + REPLACED_EARLIER_MS &&
           toMs > startedAtMs - REPLACED_EARLIER_MS &&
-          time.nowMs < (endsAtMs ?? Infinity) + REPLACED_WITHIN_MS,
+          time.nowMs < Math.max(endsAtMs ?? Infinity, runsSinceMs) + REPLACED_WITHIN_MS,
       )
   }
   const about = { store: reader, truth: sandbox.truth, isLost }
@@ -208,8 +231,25 @@ async function startOracle(surroundings: Surroundings): Promise<Part> {
     return wrong
   }
 
+  function beginReorganisation(fault: ScheduledFault): (() => void) | undefined {
+    const { killedBeforeMs, downMs, awayMs, ...settings } = fault.settings
+    if (killedBeforeMs !== undefined)
+      time.after(Math.max(0, fault.durationMs - Number(killedBeforeMs)), () => {
+        const start = recording.begin({ ...fault, kind: 'kill' })
+        time.after(Number(downMs), () => {
+          if (Number(awayMs) > 0)
+            sandbox.faults.set({ kind: 'drop', venue: 'ethereum', durationMs: Number(awayMs) })
+          start?.()
+        })
+      })
+    return world.begin({ ...fault, settings })
+  }
+
   return {
-    begin: (fault) => recording.begin(fault) ?? beginDiskFault(disk, fault) ?? world.begin(fault),
+    begin: (fault) =>
+      fault.kind === 'reorg'
+        ? beginReorganisation(fault)
+        : (recording.begin(fault) ?? beginDiskFault(disk, fault) ?? world.begin(fault)),
     look: async () => [...(await look()), ...(await sealed.look()), ...world.refusals()],
     judge: async () => [
       ...(await judge()),

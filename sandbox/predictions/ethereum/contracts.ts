@@ -23,11 +23,15 @@ export interface ChainSight {
   /** Whether a round was lost because the chain halted. */
   isLost(round: Round): boolean
   /** The round as this node has it now: before a block is replaced, the version in that block. */
-  versionOf(round: Round): Round
+  versionOf(symbol: AssetSymbol, round: Round): Round
+  /** The number that stays of the one that this node has now; undefined if it has no such round. */
+  staying(symbol: AssetSymbol, phase: number, number: number): Round | undefined
+  /** The number of the last round of a phase that is over. */
+  lastOf(symbol: AssetSymbol, phase: number): number
   answerOf(symbol: AssetSymbol, round: Round): bigint
 }
 
-/** A round in a block that is later replaced is at most this much earlier, and still after the previous round. */
+/** A round in a block that is later replaced differs in time by at most this much, and keeps its place in order. */
 export const MAX_EARLY_MS = 8_000
 
 const timeOf = ({ updatedAtS }: Round) => updatedAtS * 1_000
@@ -48,7 +52,10 @@ export function createContracts(rounds: Rounds) {
   /** The last round that the chain has and did not lose. */
   function latest(symbol: AssetSymbol, sight: ChainSight): Round | undefined {
     let round = rounds.latest(symbol, sight.headMs + MAX_EARLY_MS)
-    while (round !== undefined && (sight.isLost(round) || timeOf(sight.versionOf(round)) > sight.headMs))
+    while (
+      round !== undefined &&
+      (sight.isLost(round) || timeOf(sight.versionOf(symbol, round)) > sight.headMs)
+    )
       round = rounds.latest(symbol, timeOf(round) - 1_000)
     return round
   }
@@ -58,7 +65,7 @@ export function createContracts(rounds: Rounds) {
     sight: ChainSight,
     isProxy: boolean,
   ): CallResult {
-    const round = known === undefined || sight.isLost(known) ? undefined : sight.versionOf(known)
+    const round = known === undefined || sight.isLost(known) ? undefined : sight.versionOf(symbol, known)
     if (round === undefined || timeOf(round) > sight.headMs) return reverted('No data present')
     const id = isProxy ? round.id : BigInt(round.number)
     return done(
@@ -78,9 +85,16 @@ export function createContracts(rounds: Rounds) {
     knownPhase.set(symbol, Math.max(known, newest))
   }
 
-  function aggregatorAt(address: string, headMs: number): { symbol: AssetSymbol; phase: number } | undefined {
+  function aggregatorAt(
+    address: string,
+    headMs: number,
+    sight?: ChainSight,
+  ): { symbol: AssetSymbol; phase: number } | undefined {
     const wanted = address.toLowerCase()
-    const phaseOf = (symbol: AssetSymbol) => rounds.latest(symbol, headMs)?.phase ?? 0
+    const phaseOf = (symbol: AssetSymbol) => {
+      const newest = rounds.latest(symbol, headMs)
+      return (newest && sight?.versionOf(symbol, newest).phase) ?? newest?.phase ?? 0
+    }
     if (!aggregators.has(wanted))
       for (const symbol of proxies.values()) addAggregators(symbol, phaseOf(symbol))
     const found = aggregators.get(wanted)
@@ -91,6 +105,7 @@ export function createContracts(rounds: Rounds) {
   function callProxy(symbol: AssetSymbol, data: string, sight: ChainSight): CallResult {
     const argument = BigInt(`0x${data.slice(10, 74) || '0'}`)
     const current = latest(symbol, sight)
+    const version = current && sight.versionOf(symbol, current)
     switch (data.slice(0, 10)) {
       case SELECTORS.latestRoundData:
         return roundData(symbol, current, sight, true)
@@ -98,20 +113,20 @@ export function createContracts(rounds: Rounds) {
         const phase = Number((argument >> 64n) & 0xffffn)
         return roundData(
           symbol,
-          rounds.round(symbol, phase, Number(argument & 0xffff_ffff_ffff_ffffn)),
+          sight.staying(symbol, phase, Number(argument & 0xffff_ffff_ffff_ffffn)),
           sight,
           true,
         )
       }
       case SELECTORS.latestRound:
-        return done(`0x${word(current?.id ?? 0)}`)
+        return done(`0x${word(version?.id ?? 0)}`)
       case SELECTORS.phaseId:
-        return done(`0x${word(current?.phase ?? 0)}`)
+        return done(`0x${word(version?.phase ?? 0)}`)
       case SELECTORS.aggregator:
-        return done(`0x${addressWord(rounds.aggregator(symbol, current?.phase ?? 0))}`)
+        return done(`0x${addressWord(rounds.aggregator(symbol, version?.phase ?? 0))}`)
       case SELECTORS.phaseAggregators: {
         const phase = Number(argument)
-        const exists = phase <= (current?.phase ?? 0) && rounds.round(symbol, phase, 1) !== undefined
+        const exists = phase <= (version?.phase ?? 0) && rounds.round(symbol, phase, 1) !== undefined
         return done(`0x${exists ? addressWord(rounds.aggregator(symbol, phase)) : word(0)}`)
       }
       default:
@@ -121,14 +136,15 @@ export function createContracts(rounds: Rounds) {
 
   function callAggregator(symbol: AssetSymbol, phase: number, data: string, sight: ChainSight): CallResult {
     const current = latest(symbol, sight)
-    const lastNumber = current?.phase === phase ? current.number : lastOf(symbol, phase)
+    const version = current && sight.versionOf(symbol, current)
+    const lastNumber = version?.phase === phase ? version.number : sight.lastOf(symbol, phase)
     switch (data.slice(0, 10)) {
       case SELECTORS.latestRoundData:
-        return roundData(symbol, rounds.round(symbol, phase, lastNumber), sight, false)
+        return roundData(symbol, sight.staying(symbol, phase, lastNumber), sight, false)
       case SELECTORS.getRoundData:
         return roundData(
           symbol,
-          rounds.round(symbol, phase, Number(BigInt(`0x${data.slice(10, 74) || '0'}`))),
+          sight.staying(symbol, phase, Number(BigInt(`0x${data.slice(10, 74) || '0'}`))),
           sight,
           false,
         )
@@ -138,16 +154,6 @@ export function createContracts(rounds: Rounds) {
         return constants(data)
     }
   }
-  function lastOf(symbol: AssetSymbol, phase: number): number {
-    let [low, high] = [1, 1 << 30]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (rounds.round(symbol, phase, middle) === undefined) high = middle - 1
-      else low = middle
-    }
-    return low
-  }
-
   const call = (to: string, data: string, sight: ChainSight): CallResult => {
     const address = to.toLowerCase()
     if (address === MULTICALL3 && data.startsWith(SELECTORS.aggregate3)) {
@@ -163,7 +169,7 @@ export function createContracts(rounds: Rounds) {
       return done(`0x${word(Math.floor(sight.headMs / 1_000))}`)
     const symbol = proxies.get(address)
     if (symbol !== undefined) return callProxy(symbol, data, sight)
-    const behind = aggregatorAt(address, sight.headMs)
+    const behind = aggregatorAt(address, sight.headMs, sight)
     if (behind !== undefined) return callAggregator(behind.symbol, behind.phase, data, sight)
     // An address without code returns nothing.
     return done('0x')

@@ -1,7 +1,7 @@
 /** One JSON-RPC provider of the simulated chain. Providers are a block or two apart, as in reality. */
 import { hash } from 'node:crypto'
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
-import type { Fault, FaultSwitches } from '../../server/faults.ts'
+import type { Fault, FaultSwitches, ForkKind } from '../../server/faults.ts'
 import { parseObject } from '../../server/json.ts'
 import {
   type Flaws,
@@ -158,6 +158,12 @@ const failure = (id: unknown, { code, message, data }: RpcError) => ({
   error: { code, message, ...(data === undefined ? {} : { data }) },
 })
 
+/** How the newest blocks differ at this instant from those that stay. */
+function forkAt({ fork = 'early', startedAtMs, endsAtMs }: Fault, nowMs: number): Exclude<ForkKind, 'twice'> {
+  if (fork !== 'twice') return fork
+  return endsAtMs === null || nowMs < (startedAtMs + endsAtMs) / 2 ? 'early' : 'late'
+}
+
 /** The chain as far as the faults let it be seen. */
 function sightOf(options: {
   rounds: Rounds
@@ -187,16 +193,45 @@ function sightOf(options: {
         updatedAtS * 1_000 < endOf(fault),
     )
   const halt = halts.find((fault) => nowMs >= fault.startedAtMs && nowMs < endOf(fault))
+  const differs = fork === undefined ? undefined : forkAt(fork, nowMs)
+  const sinceFork = (symbol: AssetSymbol, { startedAtMs }: Fault, toMs: number) =>
+    rounds.between(symbol, startedAtMs, toMs).filter((round) => !isLost(round))
+  const forked = (symbol: AssetSymbol) => {
+    if (fork === undefined || differs !== 'phase') return undefined
+    const first = rounds.between(symbol, fork.startedAtMs, fork.startedAtMs + 2 * CHAIN.roundMs)[0]
+    const before = first && rounds.latest(symbol, first.updatedAtS * 1_000 - 1)
+    return before && { first, before }
+  }
   return {
     headMs: rounds.blockTimeMs(rounds.blockAt(halt === undefined ? nowMs : halt.startedAtMs)),
     // If the whole chain stood still, it never has rounds from that time; a single blind provider gets them later.
     isLost,
-    versionOf(round) {
+    versionOf(symbol, round) {
       if (fork === undefined || isLost(round)) return round
-      const early = CHAIN.blockMs * (1 + (round.number % (MAX_EARLY_MS / CHAIN.blockMs)))
-      const updatedAtS = round.updatedAtS - early / 1_000
-      if (updatedAtS * 1_000 < fork.startedAtMs) return round
+      if (differs === 'phase') {
+        if (round.updatedAtS * 1_000 < fork.startedAtMs) return round
+        const number = sinceFork(symbol, fork, round.updatedAtS * 1_000 + 1_000).length
+        const phase = (forked(symbol)?.before.phase ?? round.phase) + 1
+        const id = (BigInt(phase) << 64n) | BigInt(number)
+        return { ...round, id, phase, number, answer: round.answer + orphanedBy(round) }
+      }
+      const byMs = CHAIN.blockMs * (1 + (round.number % (MAX_EARLY_MS / CHAIN.blockMs)))
+      const updatedAtS = round.updatedAtS + (differs === 'late' ? byMs : -byMs) / 1_000
+      if (Math.min(updatedAtS, round.updatedAtS) * 1_000 < fork.startedAtMs) return round
       return { ...round, updatedAtS, answer: round.answer + orphanedBy(round) }
+    },
+    staying(symbol, phase, number) {
+      const own = forked(symbol)
+      if (fork === undefined || own === undefined || phase < own.before.phase)
+        return rounds.round(symbol, phase, number)
+      if (phase === own.before.phase)
+        return number <= own.before.number ? rounds.round(symbol, phase, number) : undefined
+      if (phase > own.before.phase + 1) return undefined
+      return sinceFork(symbol, fork, nowMs + 1)[number - 1]
+    },
+    lastOf(symbol, phase) {
+      const own = forked(symbol)
+      return own?.before.phase === phase ? own.before.number : rounds.lastOf(symbol, phase)
     },
     answerOf(symbol, round) {
       const lies = faults.find('lying-provider', 'ethereum', { channel: 'rest', symbol, provider })

@@ -70,6 +70,8 @@ export function createRounds(options: { seed: number; world: Underlying; phaseRo
       if (phase < FIRST_PHASE || number < 1 || number > phaseRounds) return undefined
       return at(symbol, (phase - FIRST_PHASE) * phaseRounds + number - 1)
     },
+    /** The number of the last round of a phase. */
+    lastOf: (_symbol: AssetSymbol, _phase: number) => phaseRounds,
     /** The last round updated at or before the time. */
     latest(symbol: AssetSymbol, timeMs: number): Round | undefined {
       const index = indexNear(timeMs)
