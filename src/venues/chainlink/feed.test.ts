@@ -127,7 +127,7 @@ async function startNode(rounds: Round[]): Promise<Node> {
       return result === null ? refuse(3, 'execution reverted: No data present') : reply(`0x${result}`)
     }
     if (method === 'eth_getBlockByNumber')
-      return reply({ number: '0x2710', timestamp: `0x${T.toString(16)}` })
+      return reply({ number: '0x2710', timestamp: `0x${node.blockS().toString(16)}` })
     if (method !== 'eth_getLogs') return refuse(-32601, 'no such method')
     if (node.logsRefused !== undefined) return refuse(-32005, node.logsRefused)
     const [{ fromBlock, toBlock, address }] = params

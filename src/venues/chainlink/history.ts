@@ -290,12 +290,15 @@ async function findEnd({ quorum, feed, newest, signal }: Walk, phase: bigint): P
   if (phase === phaseOf(newest.roundId))
     return { agreed: roundOf(newest.roundId), reached: roundOf(newest.roundId) }
   if (phase < 1n) return { agreed: 0n, reached: 0n }
-  const answer = await quorum.call({ target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
+  const fromBlockMs = newest.updatedAt * 1_000
+  const asked = { target: feed.proxy, data: callPhaseAggregator(phase) }
+  const answer = await quorum.call(asked, signal, fromBlockMs)
   if (answer === undefined && quorum.answering < quorum.needed) throw tooFew(quorum)
   if (answer === undefined) return { agreed: undefined, reached: 0n }
   const aggregator = answer === null ? undefined : decodeAddressWord(answer)
   if (aggregator === undefined) return { agreed: 0n, reached: 0n }
-  const answers = await quorum.each({ target: aggregator, data: SELECTORS.latestRound }, signal)
+  const call = { target: aggregator, data: SELECTORS.latestRound }
+  const answers = await quorum.each(call, signal, fromBlockMs)
   if (quorum.answering < quorum.needed) throw tooFew(quorum)
   const numbers = answers
     .map((each) => (each === null ? undefined : wordsOf(each)?.[0]))

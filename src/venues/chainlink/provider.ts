@@ -38,10 +38,14 @@ class RpcError extends VenueError {
 
 export interface Provider {
   readonly name: string
-  /** Null if the contract reverts. */
-  call(call: Call, signal: AbortSignal): Promise<string | null>
+  /**
+   * Null if the contract reverts.
+   *
+   * @param at number of the block whose state is asked for; a node that does not have it refuses. The newest by default.
+   */
+  call(call: Call, signal: AbortSignal, at?: number): Promise<string | null>
   /** Sends many calls in one request where the chain has the contract for it, otherwise one by one. */
-  callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]>
+  callAll(calls: readonly Call[], signal: AbortSignal, at?: number): Promise<(string | null)[]>
   /** The newest logs of answers, oldest first. */
   answerLogs(aggregator: string, blocks: number, signal: AbortSignal): Promise<AnswerLog[]>
   block(signal: AbortSignal): Promise<{ number: number; timeMs: number; roundTripMs: number }>
@@ -74,9 +78,10 @@ export function createProvider(name: string, asker: RestAccess): Provider {
     throw new VenueError(`${method}: an answer of unknown shape`, { isFinal: false })
   }
 
-  async function askCall({ target, data }: Call, signal: AbortSignal) {
+  async function askCall({ target, data }: Call, signal: AbortSignal, at?: number) {
+    const block = at === undefined ? 'latest' : `0x${at.toString(16)}`
     try {
-      const { result, answer } = await ask('eth_call', [{ to: target, data }, 'latest'], Hex, signal)
+      const { result, answer } = await ask('eth_call', [{ to: target, data }, block], Hex, signal)
       return { text: result === '0x' ? null : result, answer }
     } catch (error) {
       if (error instanceof RpcError && error.isRevert) return { text: null }
@@ -84,12 +89,17 @@ export function createProvider(name: string, asker: RestAccess): Provider {
     }
   }
 
-  const call = async (asked: Call, signal: AbortSignal) => (await askCall(asked, signal)).text
+  const call = async (asked: Call, signal: AbortSignal, at?: number) =>
+    (await askCall(asked, signal, at)).text
 
-  async function callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]> {
+  async function callAll(
+    calls: readonly Call[],
+    signal: AbortSignal,
+    at?: number,
+  ): Promise<(string | null)[]> {
     if (hasMulticall && calls.length > 1) {
       const asked = { target: MULTICALL3, data: encodeMulticall(calls) }
-      const { text, answer } = await askCall(asked, signal)
+      const { text, answer } = await askCall(asked, signal, at)
       const answers = text === null ? undefined : decodeMulticall(text)
       if (answers?.length === calls.length) return answers
       // Without the contract, calls are sent one by one from now on; after a wrong answer, only this time.
@@ -98,7 +108,7 @@ export function createProvider(name: string, asker: RestAccess): Provider {
         misfit('not the answers to these calls', `${name} eth_call`, answer, asker.deadLetters)
     }
     const answers: (string | null)[] = []
-    for (const each of calls) answers.push(await call(each, signal))
+    for (const each of calls) answers.push(await call(each, signal, at))
     return answers
   }
 

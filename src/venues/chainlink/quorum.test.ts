@@ -150,3 +150,39 @@ test('that there is no such round is believed of nodes whose blocks reach it, an
     'it has a later one',
   )
 })
+
+test('nodes whose newest round is an earlier one, in newer blocks, do not tell how far the known one is the newest', async () => {
+  const replaced = { newest: 29, block: 44 }
+  assert.deepEqual(await ask([replaced, replaced], 30), [null, undefined])
+  assert.deepEqual(await ask([replaced, { newest: 30, block: 40 }, { newest: 30, block: 42 }], 30), [
+    null,
+    40,
+  ])
+})
+
+test('a node is asked for the state of the block that it told, because others may answer behind its address', async () => {
+  const asked: (number | undefined)[] = []
+  const behind = (index: number, timeMs: number): Provider => ({
+    ...nodeOf({ newest: 30, block: 40, withoutTime: true }, index),
+    async callAll(calls, _signal, at) {
+      asked.push(at)
+      return calls.map(() => null)
+    },
+    async call(_call, _signal, at) {
+      asked.push(at)
+      return word(30)
+    },
+    block: async () => ({ number: 7, timeMs, roundTripMs: 1 }),
+  })
+  const { signal } = new AbortController()
+  const fromBlockMs = T * 1_000
+  const quorum = createQuorum([behind(0, fromBlockMs), behind(1, fromBlockMs), behind(2, fromBlockMs - 1)])
+  await quorum.rounds(PROXY, [30n], signal, { fromBlockMs })
+  // The first time, nobody knows yet that the nodes do not tell the time of the block with the answers.
+  assert.deepEqual(asked.splice(0), [undefined, undefined, undefined, 7, 7, 7])
+  const answers = await quorum.each({ target: PROXY, data: SELECTORS.latestRound }, signal, fromBlockMs)
+  assert.equal(answers.length, 2, 'the block of the third is too old')
+  assert.deepEqual(asked.splice(0), [7, 7])
+  await quorum.call({ target: PROXY, data: SELECTORS.latestRound }, signal, fromBlockMs)
+  assert.deepEqual(asked, [7, 7])
+})

@@ -3,6 +3,7 @@
  * that is ahead is asked for the round by its number, and one that lies is outvoted.
  */
 import type { DeadLetters } from '../dead-letter.ts'
+import { VenueError } from '../rest/rest-client.ts'
 import {
   CALL_BLOCK_TIME,
   type Call,
@@ -38,7 +39,7 @@ export interface NoneProof {
 
 interface NodeAnswer {
   readonly values: readonly (string | null)[]
-  /** Time of the block that the answers are of, or an earlier one; undefined if the node does not report it. */
+  /** Time of the block that the answers are of; undefined if the node does not report it. */
   readonly blockMs: number | undefined
 }
 
@@ -113,24 +114,19 @@ export function createQuorum(
   }
 
   /**
-   * Nodes that are behind agree on an old round, so what counts is how far those are that know of no newer one. A node
-   * that has none at all, of a feed that has rounds, knows nothing.
+   * Nodes that are behind agree on an old round, so what counts is how far those are that have this one and know of no
+   * newer one. If its block was replaced, nothing is known until it has been read again.
    */
   function knownTo(newest: bigint, reports: readonly Report[]): number | undefined {
     return reports
-      .filter(({ value }) =>
-        value === null ? newest === 0n : value !== undefined && value.roundId <= newest,
-      )
+      .filter(({ value }) => (value === null ? newest === 0n : value?.roundId === newest))
       .flatMap(({ blockMs }) => blockMs ?? [])
       .sort((a, b) => b - a)[needed - 1]
   }
 
   /** Undefined if the node does not report it: its rounds still count, but not that it knows of no newer one. */
-  const blockTime = (provider: Provider, signal: AbortSignal) =>
-    provider.block(signal).then(
-      ({ timeMs }) => timeMs,
-      () => undefined,
-    )
+  const newestBlock = (provider: Provider, signal: AbortSignal) =>
+    provider.block(signal).catch(() => undefined)
 
   /** Sends all calls to a node and finds out how far its blocks reach. */
   async function askNode(
@@ -139,13 +135,21 @@ export function createQuorum(
     signal: AbortSignal,
   ): Promise<NodeAnswer> {
     const asksBlock = withoutBlockTime.has(provider)
-    // Requested before the calls, so that their answers are of this block or a later one.
-    const askedMs = asksBlock ? await blockTime(provider, signal) : undefined
-    const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal)
-    const blockMs = decodeBlockTimeMs(values[calls.length] ?? null) ?? askedMs
+    // Behind one address there may be several nodes: the calls ask for the state of this very block.
+    const block = asksBlock ? await newestBlock(provider, signal) : undefined
+    const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal, block?.number)
+    const blockMs = decodeBlockTimeMs(values[calls.length] ?? null) ?? block?.timeMs
     if (blockMs !== undefined || asksBlock) return { values, blockMs }
     withoutBlockTime.add(provider)
     return askNode(provider, calls, signal)
+  }
+
+  /** Sends a call alone, because aggregators answer no other contract; fails if the node's newest block is earlier. */
+  async function askAt(provider: Provider, call: Call, signal: AbortSignal, fromBlockMs: number) {
+    const block = await provider.block(signal)
+    if (block.timeMs < fromBlockMs)
+      throw new VenueError(`${provider.name}: its newest block is too old`, { isFinal: false })
+    return provider.call(call, signal, block.number)
   }
 
   return {
@@ -215,17 +219,23 @@ export function createQuorum(
         return agreed ?? (reported.length === 0 && none >= needed ? null : undefined)
       })
     },
-    /** One call that a quorum of nodes must answer alike; undefined without agreement. */
-    async call(call: Call, signal: AbortSignal): Promise<string | null | undefined> {
-      const answers = await askAll((provider) => provider.call(call, signal), signal)
+    /**
+     * One call that a quorum of nodes must answer alike; undefined without agreement.
+     *
+     * @param fromBlockMs only answers from a block of this time or later count
+     */
+    async call(call: Call, signal: AbortSignal, fromBlockMs?: number): Promise<string | null | undefined> {
+      const ask = (provider: Provider) =>
+        fromBlockMs === undefined ? provider.call(call, signal) : askAt(provider, call, signal, fromBlockMs)
+      const answers = await askAll(ask, signal)
       const agreed = answers.find(
         ({ value }) => answers.filter((each) => each.value === value).length >= needed,
       )
       return agreed?.value
     },
-    /** One call, with the answers of all nodes that answered. */
-    async each(call: Call, signal: AbortSignal): Promise<(string | null)[]> {
-      const answers = await askAll((provider) => provider.call(call, signal), signal)
+    /** One call, with the answers of all nodes that answered from a block of this time or later. */
+    async each(call: Call, signal: AbortSignal, fromBlockMs: number): Promise<(string | null)[]> {
+      const answers = await askAll((provider) => askAt(provider, call, signal, fromBlockMs), signal)
       return answers.map(({ value }) => value)
     },
     /** How often a node reported another price or time for a round than the agreed one. */
