@@ -149,7 +149,7 @@ test('klines: what no later candle of the same answer proves to be closed is not
 })
 
 test('klines: answers that are all a candle off leave nothing out; an outage of the venue does', async () => {
-  const range = { fromMs: NOW - 20_000 - 4 * MINUTE, toMs: NOW - 20_000 - MINUTE }
+  const range = { fromMs: NOW - 20_000 - 14 * MINUTE, toMs: NOW - 20_000 - 11 * MINUTE }
   const walk = async (answer: (asked: Asked) => unknown[]) => {
     const rest = await restStandIn((asked) =>
       asked.path === '/api/v3/time' ? { serverTime: NOW } : answer(asked),
@@ -171,6 +171,27 @@ test('klines: answers that are all a candle off leave nothing out; an outage of 
   }
   const { observations, settledMs } = await walk(down)
   assert.deepEqual([observations.length, settledMs], [2, range.toMs], 'the venue has nothing of that minute')
+})
+
+test('klines: a candle that is missing before later ones may still come for three minutes after its end', async () => {
+  const endMs = NOW - 20_000
+  const settledOf = async (quietMs: number) => {
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/api/v3/time') return { serverTime: NOW }
+      const all = new URLSearchParams(asked.query)
+      all.set('limit', '100')
+      const rows = klineRows({ ...asked, query: all }).filter(([openMs]) => openMs !== quietMs)
+      return rows.slice(0, Number(asked.query.get('limit')))
+    })
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const range = { fromMs: endMs - 5 * MINUTE, toMs: endMs }
+    const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    assert.deepEqual(venue.deadLetters.counts(), {})
+    return [walked.settledMs, walked.observations.length]
+  }
+  assert.deepEqual(await settledOf(endMs - 2 * MINUTE), [endMs - 2 * MINUTE, 3])
+  assert.deepEqual(await settledOf(endMs - 3 * MINUTE), [endMs - 3 * MINUTE, 2])
+  assert.deepEqual(await settledOf(endMs - 4 * MINUTE), [endMs, 4], 'it ended 3 min 20 s ago')
 })
 
 test('aggregate trades: each once and in order, across pages that split a millisecond', async () => {

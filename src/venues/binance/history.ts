@@ -15,6 +15,8 @@ import { AggregateTradeRows, DepthReply, KlineRows, type KlineRowWire, ServerTim
 
 /** How far the newest row may be ahead of our clock. */
 const MAX_AHEAD_MS = 60_000
+/** A candle without a trade may be published this long after its end, and later than the candles after it. */
+const CANDLE_SETTLE_MS = 180_000
 /** The most gaps confirmed per answer; an outage of the venue makes one or two. */
 const MAX_GAPS_CONFIRMED = 8
 
@@ -36,7 +38,7 @@ export interface KlineWalk extends HistoryWalk {
 /**
  * A row does not show whether it was still forming, and an answer may be outdated (from a cache, or a replica that is
  * behind) or truncated. Only a later candle in the same answer proves that a candle was closed, so one more than is
- * wanted is requested, and nothing beyond the last one counts as read.
+ * wanted is requested, and nothing beyond the last one counts as read, nor beyond a missing one that may still come.
  */
 export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> {
   const { range, interval } = walk
@@ -57,13 +59,16 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const { limit, weight } = walk.price((asked.toMs - asked.fromMs) / lengthMs)
     const { rows, answer } = await askKlines(walk, asked, limit, weight)
     const lastMs = floorTo(rows.at(-1)?.[0] ?? 0, lengthMs)
-    const provenMs = Math.min(lastMs, closedToMs)
+    const shownMs = Math.min(lastMs, closedToMs)
+    const awaitedMs = awaitedFrom(rows, { fromMs: startTime, toMs: shownMs }, lengthMs, venueNowMs)
+    const provenMs = Math.min(shownMs, awaitedMs)
     if (provenMs > startTime) {
       await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
       await expectOffGrid(walk, rows)
       yield* klinePages(walk, rows, { fromMs, toMs: provenMs }, venueNowMs, answer)
       fromMs = provenMs
     }
+    if (awaitedMs < shownMs) return
     if (provenMs === closedToMs || (rows.length >= limit && provenMs > startTime)) continue
     // The next candle may not have begun yet.
     if (closedToMs === newestMs && lastMs + lengthMs >= closedToMs) return
@@ -104,6 +109,20 @@ async function askKlines(
   }
   expectFit(rows, fit, answer, deadLetters)
   return { rows, answer }
+}
+
+/** The first candle that is missing and may still be published; infinite if there is none. */
+function awaitedFrom(
+  rows: readonly KlineRowWire[],
+  { fromMs, toMs }: HistoryRange,
+  lengthMs: number,
+  venueNowMs: number,
+): number {
+  const opens = new Set(rows.map(([openMs]) => floorTo(openMs, lengthMs)))
+  const youngMs = ceilTo(venueNowMs - CANDLE_SETTLE_MS - lengthMs, lengthMs)
+  for (let openMs = Math.max(fromMs, youngMs); openMs < toMs; openMs += lengthMs)
+    if (!opens.has(openMs)) return openMs
+  return Number.POSITIVE_INFINITY
 }
 
 const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs === 0
