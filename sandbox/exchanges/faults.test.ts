@@ -27,9 +27,9 @@ after(() => sandbox.close())
 afterEach(() => sandbox.faults.clear())
 
 /** Sets a fault the way an operator does. */
-async function fault(spec: FaultSpec): Promise<Fault> {
+async function fault(spec: FaultSpec, { controlUrl } = sandbox): Promise<Fault> {
   tried.add(spec.kind)
-  const response = await fetch(`${sandbox.controlUrl}/faults`, { method: 'POST', body: JSON.stringify(spec) })
+  const response = await fetch(`${controlUrl}/faults`, { method: 'POST', body: JSON.stringify(spec) })
   assert.equal(response.status, 200)
   return (await response.json()) as Fault
 }
@@ -177,6 +177,58 @@ test('late-close delays the closing frame, missing-close withholds it', async ()
   assert.equal(late('ethusdt@kline_1s').length, 0)
   assert.ok(late('solusdt@kline_1s').length > 5)
   client.close()
+})
+
+test('late-quiet holds candles without a trade back, and none of the others', async () => {
+  const thin = await startTestExchanges({ seed: 5, clock, quietMinutes: 4 })
+  try {
+    const endMs = Math.floor(clock.now() / 60_000) * 60_000
+    const opens = async () => {
+      const query = `symbol=BTCUSDT&interval=1m&startTime=${endMs - 30 * 60_000}&endTime=${endMs - 1}&limit=10`
+      const reply = await fetch(`${thin.futures.restUrl}/fapi/v1/klines?${query}`)
+      return ((await reply.json()) as [number, ...unknown[]][]).map((row) => [row[0], row[8] === 0])
+    }
+    const all = await opens()
+    assert.equal(all.length, 10)
+    assert.ok(all.some(([, isQuiet]) => isQuiet))
+    await fault({ kind: 'late-quiet', venue: 'futures', delayMs: 3_600_000 }, thin)
+    const published = await opens()
+    assert.ok(published.length === 10 && published.every(([, isQuiet]) => !isQuiet))
+    thin.faults.clear()
+    await fault({ kind: 'late-quiet', venue: 'futures', delayMs: 60_000 }, thin)
+    assert.deepEqual(await opens(), all)
+  } finally {
+    await thin.close()
+  }
+})
+
+test('the lists of the perpetual venue are cut one by one', async () => {
+  const lengths = async () => {
+    const ask = async (body: object) => {
+      const headers = { 'content-type': 'application/json' }
+      const reply = await fetch(`${sandbox.perp.restUrl}/info`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      return ((await reply.json()) as unknown[]).length
+    }
+    const startTime = clock.now() - 3_600_000 * 4
+    return [
+      (await ask({ type: 'candleSnapshot', req: { coin: 'BTC', interval: '1h', startTime } })) > 2,
+      (await ask({ type: 'fundingHistory', coin: 'BTC', startTime })) > 2,
+      (await ask({ type: 'recentTrades', coin: 'BTC' })) > 5,
+    ]
+  }
+  assert.deepEqual(await lengths(), [true, true, true])
+  for (const [index, channel] of ['candle-history', 'funding-history', 'recent-trades'].entries()) {
+    await fault({ kind: 'partial', venue: 'perp', channel })
+    assert.deepEqual(
+      await lengths(),
+      [0, 1, 2].map((each) => each !== index),
+    )
+    sandbox.faults.clear()
+  }
 })
 
 test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any status', async () => {

@@ -24,6 +24,8 @@ export interface SandboxOptions {
   tradesPerSecond?: number
   /** For spot and futures: publishes a fill of size 0 after this many trades; never if omitted. */
   emptyFillEvery?: number
+  /** So many minutes of every ten have no trade; none if omitted. */
+  quietMinutes?: number
   /** 0 or omitted means any free port. */
   ports?: Partial<Record<ExchangeVenue | 'control', number>>
   /** How often the streams are served. */
@@ -51,7 +53,8 @@ const DEFAULT_TRADES_PER_SECOND = 3
 
 export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxExchanges> {
   const { seed, clock = systemClock, tradesPerSecond = DEFAULT_TRADES_PER_SECOND, limits = {} } = options
-  const world = createWorld({ seed, tradesPerSecond, emptyFillEvery: options.emptyFillEvery })
+  const { emptyFillEvery, quietMinutes } = options
+  const world = createWorld({ seed, tradesPerSecond, emptyFillEvery, quietMinutes })
   const faults = createFaults(clock)
   const { listen = listenOnLoopback, tickMs = DEFAULT_TICK_MS } = options
   const common = { world, clock, faults, listen, tickMs }

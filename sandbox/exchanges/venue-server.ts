@@ -18,19 +18,13 @@ export interface VenueState extends SocketsState {
   readonly streams: string[]
 }
 
-/** Paths for which faults can be set separately. */
-const SERVICES = [
-  { ending: '/openInterestHist', name: 'open-interest' },
-  { ending: '/aggTrades', name: 'agg-trades' },
-]
-
 export interface VenueServer {
   readonly port: number
   state(): VenueState
   close(): Promise<void>
 }
 
-export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse' | 'misread'>
+export type RestHandler = Pick<RestService, 'handle' | 'nameOf' | 'symbolOf' | 'refuse' | 'misread'>
 
 /** Whether a symbol is currently listed, as far as faults decide it. */
 export type IsListed = (symbol: AssetSymbol) => boolean
@@ -77,7 +71,6 @@ export async function startVenue(
     ...rest,
     venue,
     name: 'rest',
-    nameOf: ({ path }) => SERVICES.find(({ ending }) => path.endsWith(ending))?.name,
     handle: async (request, flaws) => typed(await rest.handle(request, flaws)),
     refuse: (status, retryAfterS) => typed(rest.refuse(status, retryAfterS)),
   }

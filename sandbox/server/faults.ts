@@ -37,6 +37,8 @@ export const EXCHANGE_FAULTS = {
   ...COMMON_FAULTS,
   'late-close': 'the closing frame of a candle comes delayMs later',
   'missing-close': 'the closing frame of a candle never comes',
+  'late-quiet':
+    'spot, futures: REST has candles of a minute and longer without a trade only delayMs after their end, streams never',
   ban: 'REST answers 418 with Retry-After',
   'zero-fill': 'perp: a fill of size 0 comes before the next trade (count: how many)',
 }
@@ -75,7 +77,7 @@ export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
   symbol?: AssetSymbol
   /**
    * A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data, open-interest,
-   * agg-trades.
+   * agg-trades, candle-history, funding-history, recent-trades.
    */
   channel?: string
   /** Index of the RPC provider. */
@@ -130,8 +132,12 @@ const OF_REQUESTS: readonly FaultKind[] = [
   'empty',
   'other-range',
   'other-symbol',
+  'late-quiet',
 ]
-const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data', 'open-interest', 'agg-trades']
+const REST_CHANNELS = [
+  ...['rest', 'gamma', 'clob', 'data', 'open-interest', 'agg-trades'],
+  ...['candle-history', 'funding-history', 'recent-trades'],
+]
 const MAX_HISTORY = 200
 
 export function createFaults(clock: Clock) {

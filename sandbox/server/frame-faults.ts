@@ -19,6 +19,8 @@ export interface VenueFrame {
   readonly text: string
   /** The final update of a closed candle. */
   readonly isClose?: boolean
+  /** Of a candle without a trade. */
+  readonly isQuiet?: boolean
   /** A change of a book, or a trade; not sent while the book is frozen. */
   readonly isMarket?: boolean
   readonly isBroken?: boolean
@@ -76,6 +78,7 @@ export function createFrameFaults<F extends VenueFrame>(options: {
       faults.hit('skip', venue, frame)
     )
       return
+    if (frame.isQuiet === true && faults.hit('late-quiet', venue, frame)) return
     if (frame.isClose === true) {
       if (faults.hit('missing-close', venue, frame)) return
       const late = faults.hit('late-close', venue, frame)

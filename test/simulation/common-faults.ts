@@ -27,7 +27,7 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
 ]
 
 /** From `shortest` to `longest`, short ones as often as long ones. */
-const magnitude = (random: Random, shortest: number, longest: number) =>
+export const magnitude = (random: Random, shortest: number, longest: number) =>
   Math.round(shortest * (longest / shortest) ** random())
 
 const share = (random: { int(from: number, to: number): number }) => ({ share: random.int(1, 10) / 10 })

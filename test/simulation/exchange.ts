@@ -24,6 +24,7 @@ import {
   beginVenueFault,
   clockErrorOf,
   DISK_FAULTS,
+  magnitude,
   NETWORK_FAULTS,
   RECORDER_FAULTS,
 } from './common-faults.ts'
@@ -138,12 +139,25 @@ const TRADES_ONLY: readonly FaultKind[] = [
   })),
 ]
 
+/** Less than the three minutes for which a missing candle may still come. */
+const LATE_QUIET = venueFault('late-quiet', 1, [MINUTE_MS, 20 * MINUTE_MS], (random) => ({
+  delayMs: magnitude(random, SECOND_MS, 150 * SECOND_MS),
+}))
+
+/** The same for one kind of request of the perpetual venue, while all others are answered in full. */
+const ONE_LIST: readonly FaultKind[] = (['partial', 'empty'] as const).map((kind) =>
+  venueFault(kind, 2, [SECOND_MS, 20 * MINUTE_MS], (random) => ({
+    channel: random.pick(['candle-history', 'funding-history', 'recent-trades']),
+  })),
+)
+
 const FAULTS_OF: Record<SandboxVenue, readonly FaultKind[]> = {
-  spot: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL],
-  futures: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL, OTHER_SYMBOL, INTEREST_ONLY],
-  // This venue sends no candle for a time without a trade, so that a cut answer could not be noticed.
+  spot: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL, LATE_QUIET],
+  futures: [...VENUE_FAULTS, ...TRADES_ONLY, ...PARTIAL, LATE_QUIET, OTHER_SYMBOL, INTEREST_ONLY],
   perp: [
     ...VENUE_FAULTS,
+    ...ONE_LIST,
+    ...PARTIAL,
     OTHER_SYMBOL,
     venueFault('zero-fill', 1, [0, 0], (random) => ({ count: random.int(1, 6) })),
   ],
@@ -193,6 +207,8 @@ function drawWorld(random: Random) {
     pastMs: random.pick(hasTwo ? [0, 10 * MINUTE_MS] : [0, 10 * MINUTE_MS, HOUR_MS]),
     /** Spot and futures number their trades, so fills of size 0 are part of the world instead of a fault. */
     ...(random.chance(0.2) ? { emptyFillEvery: random.int(1, 30) } : {}),
+    /** Of every ten minutes: thin markets, in which several minutes in a row have no trade. */
+    ...(random.chance(0.3) ? { quietMinutes: random.int(1, 4) } : {}),
   }
 }
 

@@ -41,6 +41,12 @@ export interface RestLimits {
   readonly bansAfter: number
 }
 
+/** Paths for which faults can be set separately. */
+const SERVICES = [
+  { ending: '/openInterestHist', name: 'open-interest' },
+  { ending: '/aggTrades', name: 'agg-trades' },
+]
+
 export function createRest(options: {
   product: Product
   routes: Record<string, Route>
@@ -89,6 +95,7 @@ export function createRest(options: {
 
   return {
     handle,
+    nameOf: ({ path }) => SERVICES.find(({ ending }) => path.endsWith(ending))?.name,
     symbolOf,
     misread(request, as) {
       if (as === 'other-symbol') {

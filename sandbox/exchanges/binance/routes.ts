@@ -1,5 +1,6 @@
 /** The routes that a recorder uses: time, candles, trades and depth; for futures also funding and open interest. */
 import { CANDLE_INTERVALS, candleStart, INTERVAL_MS } from '../../../src/core/interval.ts'
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { IsListed } from '../venue-server.ts'
 import { slotOf, updateIdOf } from '../world/book.ts'
@@ -76,6 +77,7 @@ export function routesOf(
   product: Product,
   limits: RestLimits,
   isListed: IsListed,
+  quietLagMs: (symbol: AssetSymbol) => number,
 ): Record<string, Route> {
   const rules = RULES[product]
   const { prefix } = rules
@@ -92,8 +94,19 @@ export function routesOf(
         const { market, candles } = marketFrom(world, product, query)
         const interval = intervalFrom(product, query)
         const limit = limitFrom(product, query, 500, rules.maxKlines)
-        const opens = candleOpens(interval, { ...rangeFrom(query), limit, nowMs })
-        return mapInSlices(opens, (openMs) => klineRow(market, candles.at(openMs, interval, nowMs)))
+        const range = rangeFrom(query)
+        const rowsOf = async (rows: number) => {
+          const opens = candleOpens(interval, { ...range, limit: rows, nowMs })
+          return mapInSlices(opens, (openMs) => candles.at(openMs, interval, nowMs))
+        }
+        const unpublishedMs = interval === '1s' ? 0 : quietLagMs(market.symbol)
+        return rowsOf(unpublishedMs === 0 ? limit : rules.maxKlines).then((all) => {
+          const published = all.filter(
+            ({ trades, closeMs }) => trades > 0 || closeMs + unpublishedMs < nowMs || unpublishedMs === 0,
+          )
+          const rows = range.fromMs === undefined ? published.slice(-limit) : published.slice(0, limit)
+          return rows.map((candle) => klineRow(market, candle))
+        })
       },
     },
     [`${prefix}/aggTrades`]: {

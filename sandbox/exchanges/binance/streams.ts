@@ -41,7 +41,8 @@ function klines({ market, candles }: MarketWorld, stream: string, name: string):
     for (const openMs of candlesClosed(interval, fromMs, toMs)) {
       const candle = candles.at(openMs, interval, Number.POSITIVE_INFINITY)
       const event = klineEvent(market, interval, candle, { isClosed: true, eventMs: toMs })
-      publish({ ...about, isClose: true, text: JSON.stringify(event) })
+      const isQuiet = candle.trades === 0 && interval !== '1s'
+      publish({ ...about, isClose: true, isQuiet, text: JSON.stringify(event) })
     }
     if (Math.floor(toMs / everyMs) === Math.floor(fromMs / everyMs) || interval === '1s') return
     const candle = candles.at(candleStart(toMs, interval), interval, toMs)

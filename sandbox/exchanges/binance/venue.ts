@@ -1,4 +1,5 @@
 /** The spot or futures exchange as one loopback server: REST and combined streams on the same port. */
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
 import type { Hub } from '../hub.ts'
 import { startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
@@ -48,6 +49,8 @@ export function startBinance(
   options: VenueOptions & { world: World; limits: BinanceLimits },
 ): Promise<VenueServer> {
   const { world } = options
+  const quietLagMs = (symbol: AssetSymbol) =>
+    options.faults.hit('late-quiet', product, { channel: 'rest', symbol })?.delayMs ?? 0
   const limits = { ...REST_LIMITS[product], ...options.limits.rest }
   return startVenue({
     ...options,
@@ -56,7 +59,13 @@ export function startBinance(
     rules: { ...SOCKET_RULES[product], ...options.limits.sockets },
     openStream: (stream) => openStream(world, product, stream),
     rest: (now, isListed) =>
-      createRest({ product, limits, now, isListed, routes: routesOf(world, product, limits, isListed) }),
+      createRest({
+        product,
+        limits,
+        now,
+        isListed,
+        routes: routesOf(world, product, limits, isListed, quietLagMs),
+      }),
     openSession: (url, socket, { hub, now }) => openSession(product, { url, socket, hub, now }),
   })
 }

@@ -27,6 +27,13 @@ const WEIGHT_PER_MINUTE = 1_200
 /** This venue delivers books and trades some time after their own timestamps. */
 const LATENCY_MS = 300
 
+/** Types of requests that can fail separately from the others. */
+const SERVICES = new Map<unknown, string>([
+  ['candleSnapshot', 'candle-history'],
+  ['fundingHistory', 'funding-history'],
+  ['recentTrades', 'recent-trades'],
+])
+
 export interface PerpLimits {
   readonly sockets?: Partial<SocketRules>
   readonly weightPerMinute?: number
@@ -122,6 +129,7 @@ function createRest(options: {
         ? text(answer.status, answer.body)
         : { status: answer.status, body: answer.body }
     },
+    nameOf: ({ body }) => SERVICES.get(parseObject(body)?.type),
     symbolOf: ({ body }) => coinOf(parseObject(body)),
     misread(request, as) {
       const body = parseObject(request.body)

@@ -141,6 +141,46 @@ test('empty fills take ids of their own, and nothing else changes', () => {
   assert.equal(first.fromId(0, NOW_MS, 1)[0]?.id, first.firstIdAt(GENESIS_MS))
 })
 
+test('nobody trades in quiet minutes, and ids stay contiguous', () => {
+  const plain = createWorld({ seed: 3, tradesPerSecond: 0.3 }).of('futures', 'ETH')
+  for (const quietMinutes of [1, 3, 9]) {
+    const { tape, candles } = createWorld({ seed: 3, tradesPerSecond: 0.3, quietMinutes }).of(
+      'futures',
+      'ETH',
+    )
+    const toMs = GENESIS_MS + 3_000 * 600_000
+    const fromMs = toMs - 30 * 60_000
+    const all = tape.between(fromMs, toMs, Number.POSITIVE_INFINITY)
+    const minutes = Array.from({ length: 30 }, (_, index) => fromMs + index * 60_000)
+    const traded = minutes.filter((openMs) => candles.at(openMs, '1m', toMs).trades > 0)
+    assert.equal(traded.length, 30 - 3 * quietMinutes)
+    const facts = ({ timeMs, price, lots, takerBuys }: Trade) => ({ timeMs, price, lots, takerBuys })
+    const busy = traded.flatMap((openMs) =>
+      plain.tape.between(openMs, openMs + 60_000, Number.POSITIVE_INFINITY),
+    )
+    assert.deepEqual(all.map(facts), busy.map(facts))
+    for (const [index, trade] of all.entries()) {
+      const before = all[index - 1]
+      if (before !== undefined) {
+        assert.equal(trade.id, before.id + 1)
+        assert.equal(trade.firstFill, before.lastFill + 1)
+      }
+      for (const limit of [1, 40])
+        assert.deepEqual(tape.fromId(trade.id, toMs, limit), all.slice(index, index + limit))
+    }
+    for (const openMs of minutes) {
+      const later = all.find(({ timeMs }) => timeMs >= openMs)
+      if (later !== undefined) assert.equal(tape.firstIdAt(openMs), later.id)
+    }
+    for (const openMs of traded) {
+      const { firstFill } = candles.at(openMs, '1m', toMs)
+      assert.equal(firstFill, all.find(({ timeMs }) => timeMs >= openMs)?.firstFill)
+    }
+    assert.deepEqual(tape.between(fromMs, toMs, 5), all.slice(0, 5))
+    assert.equal(tape.fromId(0, toMs, 1)[0]?.id, tape.firstIdAt(GENESIS_MS))
+  }
+})
+
 test('the same seed gives the same world after a restart, another seed another', () => {
   const look = (seed: number) => {
     const world = createWorld({ seed, tradesPerSecond: 3 })

@@ -5,6 +5,7 @@ import { type Candles, createCandles } from './candles.ts'
 import { createDerivatives, type Derivatives } from './derivatives.ts'
 import { withEmptyFills } from './empty-fills.ts'
 import { EXCHANGE_VENUES, type ExchangeVenue, type Market, marketOf } from './markets.ts'
+import { withQuietMinutes } from './quiet-minutes.ts'
 import { createTape, type Tape } from './tape.ts'
 
 export interface MarketWorld {
@@ -22,6 +23,8 @@ interface WorldOptions {
   readonly tradesPerSecond: number
   /** For spot and futures: a fill of size 0 after this many trades. */
   readonly emptyFillEvery?: number | undefined
+  /** So many minutes of every ten have no trade; none if omitted. */
+  readonly quietMinutes?: number | undefined
 }
 
 export function createWorld(options: WorldOptions) {
@@ -49,10 +52,11 @@ export function createWorld(options: WorldOptions) {
 }
 
 function createMarketWorld(
-  { seed, tradesPerSecond, emptyFillEvery }: WorldOptions,
+  { seed, tradesPerSecond, emptyFillEvery, quietMinutes }: WorldOptions,
   market: Market,
 ): MarketWorld {
-  const trades = createTape({ seed, market, tradesPerSecond })
+  const busy = createTape({ seed, market, tradesPerSecond })
+  const trades = quietMinutes === undefined ? busy : withQuietMinutes(busy, seed, quietMinutes)
   const tape =
     emptyFillEvery === undefined || market.venue === 'perp' ? trades : withEmptyFills(trades, emptyFillEvery)
   return {
