@@ -126,3 +126,42 @@ test('seconds after a sample that could not be requested are tried again, and th
   assert.deepEqual(await run(2), { done: 1, left: 0, seconds: [before, after] })
   assert.deepEqual(await run(100), { done: 0, left: 1, seconds: [before] })
 })
+
+test('seconds are filled from the beginning of their recording, although their first trade came later', async () => {
+  const MINUTE_MS = 60_000
+  const beganMs = NOW - 20 * MINUTE_MS
+  const run = async (firstRowMs: number | undefined, hasBegun: boolean) => {
+    const asked: number[] = []
+    async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+      if (topic === 'aggregate_trades') asked.push(range.fromMs)
+      yield { observations: [], covered: range, missing: [] }
+    }
+    const parts = {
+      ...{ plan: binanceFuturesPlan, symbol: 'BTC', clock: manualClock(NOW), venue: { history } },
+      signal: new AbortController().signal,
+      series: { earliest: async () => firstRowMs },
+      writer: { put() {}, final() {}, async ready() {}, async flush() {} },
+      tracker: { confirm() {}, missing() {} },
+    } as unknown as SymbolParts
+    const coverage: CoverageStore = {
+      async read([feed], from, to) {
+        const isSeconds = feed?.dataset === 'candles'
+        const gap = (fromMs: number, toMs: number, reason: 'before_start' | 'not_observed') =>
+          fromMs < toMs ? [{ source: 'cexa_futures' as const, from: fromMs, to: toMs, reason }] : []
+        const gaps = hasBegun
+          ? [...gap(from, beganMs, 'before_start'), ...gap(Math.max(from, beganMs), to, 'not_observed')]
+          : gap(from, to, 'not_observed')
+        return { complete: false, observed: [], gaps: isSeconds ? gaps : [] }
+      },
+    }
+    await runBackfill({
+      steps: binanceFuturesPlan.backfill.filter(({ kind }) => kind === 'seconds'),
+      targets: [{ parts, endMs: () => NOW }],
+      ...{ coverage, log: createLogger({ level: 'silent' }) },
+    })
+    return Math.min(...asked)
+  }
+  assert.equal(await run(NOW - 10 * MINUTE_MS, true), beganMs)
+  assert.equal(await run(NOW - 10 * MINUTE_MS, false), NOW - 10 * MINUTE_MS)
+  assert.equal(await run(undefined, false), Number.POSITIVE_INFINITY, 'nothing was recorded yet')
+})

@@ -176,11 +176,11 @@ function joined(gaps: readonly Span[]): Span[] {
 }
 
 /**
- * There are so many trades that steps which need them never go back further than their plan, and seconds not before the
- * first stored one.
+ * There are so many trades that steps which need them never go back further than their plan, and seconds not before
+ * their recording began: with the first stored one, or before it in a time without a trade.
  */
 async function startOf(
-  { fromMs }: BackfillOptions,
+  { fromMs, coverage }: BackfillOptions,
   step: BackfillStep,
   { plan, symbol, series }: SymbolParts,
   endMs: number,
@@ -189,7 +189,9 @@ async function startOf(
   if (step.kind === 'counts') return Math.max(plannedMs, fromMs ?? plannedMs)
   if (step.kind !== 'seconds') return fromMs ?? plannedMs
   const first = await series.earliest({ dataset: 'candles', source: plan.source, symbol, interval: '1s' })
-  return first === undefined ? endMs : Math.max(plannedMs, fromMs ?? plannedMs, first)
+  const { gaps } = await coverage.read([candleFeed(plan.source, symbol, '1s')], plannedMs, endMs)
+  const began = gaps.findLast(({ reason }) => reason === 'before_start')?.to
+  return Math.max(plannedMs, fromMs ?? plannedMs, Math.min(first ?? endMs, began ?? endMs))
 }
 
 async function fillPatiently(
