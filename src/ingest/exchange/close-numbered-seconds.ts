@@ -8,6 +8,7 @@ import type { DerivativesProgress } from './await-derivatives.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 import type { Candle } from './candle.ts'
 import { MAX_MINUTES_AT_ONCE, putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
+import { confirmSeconds } from './confirm-seconds.ts'
 import type { MinuteProver } from './prove-minutes.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
@@ -19,6 +20,8 @@ const CLOSE_AFTER_MS = 1_500
 const MAX_WHOLE_MINUTES = 60
 /** The request for the first trade succeeds or is abandoned within a minute or two, so few answers come before it. */
 const MAX_EARLY = 10
+
+const openOf = ({ openMs }: Candle) => openMs
 
 export function closeNumberedSeconds(
   parts: SymbolParts,
@@ -58,7 +61,8 @@ export function closeNumberedSeconds(
     for (const candle of built.take(endMs)) open.delete(candle.openMs)
     if (verdict.kind === 'whole') {
       putSeconds(parts, verdict.candles, true)
-      tracker.confirm(feed, openMs, knownMs)
+      const seconds = { ours: own.map(openOf), answered: verdict.candles.map(openOf) }
+      confirmSeconds(tracker, feed, { fromMs: openMs, toMs: knownMs }, seconds)
       if (verdict.candles === own) rememberWhole(openMs)
     } else closeProvenPart(own, openMs, verdict.provenMs)
     // As with longer candles, seconds without the rate or the open interest of their time are a gap.

@@ -80,6 +80,12 @@ async function start(
       const hours = (timeMs: number) => (timeMs - START_MS) / 3_600_000
       return (await Promise.all(read)).map(({ gaps }) => gaps.map(({ from, to }) => [hours(from), hours(to)]))
     },
+    /** The gaps of the seconds, in seconds after the start. */
+    async gaps(lengthMs: number) {
+      await writer.flush()
+      const known = (await coverage.read([feed], START_MS, START_MS + lengthMs)).gaps
+      return known.map(({ from, to, reason }) => [(from - START_MS) / 1_000, (to - START_MS) / 1_000, reason])
+    },
     async end() {
       await writer.close()
       await close()
@@ -112,6 +118,20 @@ test('a minute whose candle comes before its first trade is known to be the firs
   seconds.begin(START_MS)
   await seconds.close(START_MS + 90_000)
   assert.deepEqual([await closed(), seconds.closedToMs], [[0, 9], MINUTE.toMs])
+  await end()
+})
+
+test('a second that only our own trades had is a gap, if the trades of the venue took their place', async () => {
+  const { trade, closed, seconds, gaps, end } = await start('binance-futures', () => true, {
+    beginsMs: START_MS,
+    judge: (_minute, own) => ({ kind: 'whole', candles: own.filter(({ openMs }) => openMs === START_MS) }),
+  })
+  // The time of the second trade is wrong.
+  for (const ms of [100, 9_000, 61_000]) trade(ms)
+  assert.deepEqual(await closed(), [0, 9])
+  seconds.minutes([minuteCandle(2)], [], MINUTE)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual(await gaps(60_000), [[9, 10, 'not_provided']])
   await end()
 })
 

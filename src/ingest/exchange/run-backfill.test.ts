@@ -11,6 +11,7 @@ import { runBackfill } from './run-backfill.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const NOW = Date.parse('2026-03-14T12:00:00Z')
+const NO_ROWS = async () => ({ text: '', count: 0, hasMore: false, last: undefined })
 
 test('on a disk that is nearly full the counts that flow waits for are requested, and nothing else', async () => {
   const asked = new Set<string>()
@@ -103,7 +104,7 @@ test('seconds after a sample that could not be requested are tried again, and th
       ...{ plan: binanceFuturesPlan, symbol: 'BTC', random: () => 0.5, venue: { history, describe: {} } },
       clock: { now: () => NOW + 40 * MINUTE_MS, async sleep() {} },
       signal: new AbortController().signal,
-      series: { earliest: async () => fromMs },
+      series: { earliest: async () => fromMs, page: NO_ROWS },
       writer: { put() {}, final() {}, async ready() {}, async flush() {} },
       tracker: { confirm() {}, missing() {} },
     } as unknown as SymbolParts
@@ -139,7 +140,7 @@ test('seconds are filled from the beginning of their recording, although their f
     const parts = {
       ...{ plan: binanceFuturesPlan, symbol: 'BTC', clock: manualClock(NOW), venue: { history } },
       signal: new AbortController().signal,
-      series: { earliest: async () => firstRowMs },
+      series: { earliest: async () => firstRowMs, page: NO_ROWS },
       writer: { put() {}, final() {}, async ready() {}, async flush() {} },
       tracker: { confirm() {}, missing() {} },
     } as unknown as SymbolParts
@@ -164,4 +165,56 @@ test('seconds are filled from the beginning of their recording, although their f
   assert.equal(await run(NOW - 10 * MINUTE_MS, true), beganMs)
   assert.equal(await run(NOW - 10 * MINUTE_MS, false), NOW - 10 * MINUTE_MS)
   assert.equal(await run(undefined, false), Number.POSITIVE_INFINITY, 'nothing was recorded yet')
+})
+
+test('a stored second in which the venue has no trade is a gap that is not requested again', async () => {
+  const fromMs = NOW - 10 * 60_000
+  const ours = [fromMs + 3_000, fromMs + 7_000]
+  const changes: (readonly [string, number, number, string?])[] = []
+  async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    const about = { source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT', receivedMs: NOW } as const
+    const ids = {
+      key: '1',
+      id: 1,
+      firstTradeId: 1,
+      lastTradeId: 1,
+      price: '2',
+      size: '1',
+      side: 'buy',
+    } as const
+    const trade = { kind: 'aggregate_trade', ...about, ...ids, venueTimeMs: fromMs + 3_100 } as const
+    yield { observations: topic === 'aggregate_trades' ? [trade] : [], covered: range, missing: [] }
+  }
+  const record = (name: string) => (feed: { dataset: string }, from: number, to: number, reason?: string) => {
+    const span = [name, (from - fromMs) / 1_000, (to - fromMs) / 1_000] as const
+    if (feed.dataset === 'candles') changes.push(reason === undefined ? span : [...span, reason])
+  }
+  const page = async () => ({
+    text: ours.map((timeMs) => JSON.stringify({ timestamp: new Date(timeMs).toISOString() })).join('\n'),
+    ...{ count: ours.length, hasMore: false, last: undefined },
+  })
+  const parts = {
+    ...{ plan: binanceFuturesPlan, symbol: 'BTC', clock: manualClock(NOW), venue: { history } },
+    signal: new AbortController().signal,
+    series: { earliest: async () => fromMs, page },
+    counts: { emptyTrades: 0 },
+    writer: { put() {}, final() {}, async ready() {}, async flush() {} },
+    tracker: { confirm: record('confirm'), lost: record('lost'), missing() {} },
+  } as unknown as SymbolParts
+  const coverage: CoverageStore = {
+    async read([feed], from, to) {
+      const gap = { source: 'cexa_futures' as const, from, to, reason: 'not_observed' as const }
+      return { complete: false, observed: [], gaps: feed?.dataset === 'candles' ? [gap] : [] }
+    },
+  }
+  await runBackfill({
+    steps: binanceFuturesPlan.backfill.filter(({ kind }) => kind === 'seconds'),
+    targets: [{ parts, endMs: () => NOW }],
+    ...{ coverage, log: createLogger({ level: 'silent' }) },
+  })
+  assert.deepEqual(changes, [
+    ['confirm', 0, 7],
+    ['confirm', 8, 600],
+    ['lost', 7, 8, 'not_provided'],
+  ])
 })

@@ -13,6 +13,7 @@ import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interv
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { CoverageStore, Span } from '../../store/coverage.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { type BackfillPace, noPace } from '../shared/backfill-pace.ts'
@@ -25,6 +26,7 @@ import { candleOf } from './candle-row.ts'
 import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
 import { cutAt } from './close-minutes.ts'
+import { confirmSeconds } from './confirm-seconds.ts'
 import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { requestJoined } from './request-joined.ts'
 import { createRollUp } from './roll-up-candles.ts'
@@ -360,7 +362,7 @@ async function fillBuiltSeconds(
   coverage: CoverageStore,
   wanted: HistoryRange,
 ): Promise<Unfilled | undefined> {
-  const { plan, symbol, writer, derivatives, tracker } = parts
+  const { plan, symbol, series, writer, derivatives, tracker } = parts
   const known = await requestJoined(parts, coverage, wanted, SECOND_MS)
   const range = { fromMs: wanted.fromMs, toMs: known.toMs }
   const left = known.error === undefined ? undefined : { fromMs: range.toMs, error: known.error }
@@ -372,8 +374,19 @@ async function fillBuiltSeconds(
     candles.map((candle) => candleOf(plan, { interval: '1s', candle }, true, derivatives)),
   )
   const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
-  for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
-    tracker.confirm(feed, Math.ceil(fromMs / SECOND_MS) * SECOND_MS, Math.floor(toMs / SECOND_MS) * SECOND_MS)
+  const ours: number[] = []
+  // Seconds of live recording may still wait to be written.
+  await writer.flush()
+  for await (const row of scanRows(series, feed, { from: range.fromMs, to: wholeMs }))
+    ours.push(Date.parse(row.timestamp))
+  const answered = candles.map(({ openMs }) => openMs)
+  for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost)) {
+    const whole = {
+      fromMs: Math.ceil(fromMs / SECOND_MS) * SECOND_MS,
+      toMs: Math.floor(toMs / SECOND_MS) * SECOND_MS,
+    }
+    if (whole.fromMs < whole.toMs) confirmSeconds(tracker, feed, whole, { ours, answered })
+  }
   for (const { fromMs, toMs } of missing) tracker.missing(feed, fromMs, toMs, 'not_provided')
   parts.writer.final(feed, wholeMs)
   return left
