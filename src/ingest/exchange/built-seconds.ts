@@ -116,9 +116,12 @@ export class BuiltSeconds {
     const minutes: WaitingMinute[] = []
     for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS) {
       const isUnknown = unknown.some((each) => each.fromMs < openMs + MINUTE_MS && each.toMs > openMs)
-      const quiet = isUnknown ? { count: undefined, volume: undefined } : { count: 0, volume: ZERO }
-      const { count, volume } = byOpen.get(openMs) ?? quiet
-      minutes.push({ openMs, count, volume, knownMs: nowMs })
+      const none = { quote: undefined, buyVolume: undefined }
+      const quiet = isUnknown
+        ? { count: undefined, volume: undefined, ...none }
+        : { count: 0, volume: ZERO, ...none }
+      const { count, volume, quote, buyVolume } = byOpen.get(openMs) ?? quiet
+      minutes.push({ openMs, count, volume, quote, buyVolume, knownMs: nowMs })
     }
     return minutes
   }

@@ -97,7 +97,7 @@ export function closeFlow(
     if (candle.openMs + MINUTE_MS <= beganMs && candle.openMs < askedFromMs) return candle
     const own = builder.at(candle.openMs)
     const verdict = prover.judge(
-      { openMs: candle.openMs, volume: candle.volume, knownMs },
+      { ...candle, knownMs },
       own === undefined ? [] : [own],
       isBroken(candle.openMs),
       nowMs,

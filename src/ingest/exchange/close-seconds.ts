@@ -52,6 +52,9 @@ export interface WaitingMinute {
   /** Both undefined if the venue has no valid candle of the minute. */
   readonly count: number | undefined
   readonly volume: Decimal | undefined
+  /** Undefined without a candle, null if the venue does not publish them. */
+  readonly quote: Decimal | null | undefined
+  readonly buyVolume: Decimal | null | undefined
   /** When the venue's candle became known. */
   readonly knownMs: number
 }

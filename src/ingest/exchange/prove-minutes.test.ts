@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
-import { decimal } from '../../core/decimal.ts'
+import { type Decimal, decimal } from '../../core/decimal.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRequest, Venue } from '../../venues/venue.ts'
@@ -48,9 +48,9 @@ function setUp(
   const prover = proveMinutes(parts, { follower, lengthMs: SECOND_MS, onError: assert.ifError })
   const knownMs = clock.now()
   return {
-    async judge(volume: string, afterMs: number) {
+    async judge(volume: string, afterMs: number, sums: { quote?: Decimal; buyVolume?: Decimal } = {}) {
       clock.advance(afterMs)
-      const minute = { openMs: OPEN_MS, volume: decimal(volume), knownMs }
+      const minute = { openMs: OPEN_MS, volume: decimal(volume), ...sums, knownMs }
       const verdict = prover.judge(minute, own, isBroken, clock.now())
       await new Promise(setImmediate)
       return verdict
@@ -109,6 +109,36 @@ test('a candle that contradicts both the answer and our own unbroken trades is w
   for (const each of [broken, other]) {
     await each.judge('4', 0)
     assert.equal((await each.judge('4', SECOND_MS)).kind, 'wait')
+  }
+})
+
+test("a wrong price or side among our own trades shows in the sums of the venue's candle", async () => {
+  const all = [1, 2, 3].map((second) => OPEN_MS + second * SECOND_MS)
+  const sums = { quote: decimal('3'), buyVolume: decimal('3') }
+  const ownWith = (odd: { price?: string; side?: 'sell' }) => {
+    const built = createCandleBuilder({ lengthMs: SECOND_MS })
+    for (const [index, timeMs] of all.entries())
+      built.add({ timeMs, price: '1', size: '1', side: 'buy', fills: 1, ...(index === 1 ? odd : {}) })
+    return built.take(OPEN_MS + 60_000)
+  }
+  const right = setUp(() => all, undefined, { own: ownWith({}), isBroken: false })
+  assert.equal((await right.judge('3', 0, sums)).kind, 'whole')
+  assert.equal(right.requests(), 0)
+  for (const odd of [{ price: '1.5' }, { side: 'sell' as const }]) {
+    const own = ownWith(odd)
+    const { judge, requests } = setUp(() => all, undefined, { own, isBroken: false })
+    assert.equal((await judge('3', 0, sums)).kind, 'wait')
+    const verdict = await judge('3', SECOND_MS, sums)
+    assert.ok(verdict.kind === 'whole' && verdict.candles !== own)
+    assert.deepEqual(
+      verdict.candles.map(({ close, buys }) => [close, buys]),
+      [
+        ['1', 1],
+        ['1', 1],
+        ['1', 1],
+      ],
+    )
+    assert.equal(requests(), 1)
   }
 })
 

@@ -1,7 +1,8 @@
 /**
  * Decides whether the trades of a minute are complete, before anything built from them is closed.
  *
- *   our volume equals that of the venue's candle                     ──▶ whole
+ *   our volume, quote volume and volume of taker buys equal those of
+ *   the venue's candle                                               ──▶ whole
  *   numbers without a gap up to a later trade, or to an answer
  *   of the venue, and the volume fits                             ──▶ whole
  *   anything else ──▶ wait for the follower's proof; then, or at once if trades are known to be missing, request the
@@ -9,8 +10,9 @@
  *                     own trades and these have no gap; then the candle is wrong.
  *                        ╰── no proof within `PROOF_WITHIN_MS` ──▶ late: what is not proven becomes a gap
  *
- * The venue's candle is an independent witness: every trade that we lack shows as a difference in volume. The volumes
- * need not be equal where an aggregate trade spans the end of a minute: the candle splits its fills, we have them as
+ * The venue's candle is an independent witness: every trade that we lack shows as a difference in volume, and one that
+ * the stream sent with a wrong price or side as a difference in the other two, which recordings of both products match
+ * exactly. The volumes need not be equal where an aggregate trade spans the end of a minute: the candle splits its fills, we have them as
  * one.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
@@ -37,6 +39,8 @@ interface UnprovenMinute {
   readonly openMs: number
   /** The volume of the venue's own candle; undefined if there is no candle. */
   readonly volume: Decimal | undefined
+  readonly quote?: Decimal | null | undefined
+  readonly buyVolume?: Decimal | null | undefined
   readonly knownMs: number
 }
 
@@ -120,10 +124,11 @@ export function proveMinutes(
     judge(minute: UnprovenMinute, own: readonly Candle[], isBroken: boolean, nowMs: number): MinuteVerdict {
       const endMs = minute.openMs + MINUTE_MS
       const volume = volumeOf(own)
-      if (minute.volume !== undefined && compare(volume, minute.volume) === 0)
-        return { kind: 'whole', candles: own }
+      const isSameVolume = minute.volume !== undefined && compare(volume, minute.volume) === 0
+      if (isSameVolume && hasSameSums(own, minute)) return { kind: 'whole', candles: own }
       const isProven = follower.provenMs >= endMs
-      if (isProven && !isBroken && hasSpans && fits(volume, minute)) return { kind: 'whole', candles: own }
+      if (isProven && !isBroken && !isSameVolume && hasSpans && fits(volume, minute))
+        return { kind: 'whole', candles: own }
       const answer = answers.get(minute.openMs)
       if (answer?.candles !== undefined) {
         parts.counts.differences += 1
@@ -151,3 +156,17 @@ export function proveMinutes(
 
 const volumeOf = (candles: readonly Candle[]) =>
   candles.reduce((sum, candle) => add(sum, candle.volume), ZERO)
+
+/** Whether the prices and sides of trades of the same volume can be right. Sums that are not known agree with any. */
+function hasSameSums(own: readonly Candle[], { quote, buyVolume }: UnprovenMinute): boolean {
+  const isSame = (theirs: Decimal | null | undefined, ours: (candle: Candle) => Decimal | null) => {
+    if (theirs === undefined || theirs === null) return true
+    return (
+      compare(
+        own.reduce((sum, candle) => add(sum, ours(candle) ?? ZERO), ZERO),
+        theirs,
+      ) === 0
+    )
+  }
+  return isSame(quote, (candle) => candle.quote) && isSame(buyVolume, (candle) => candle.buyVolume)
+}
