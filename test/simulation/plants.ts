@@ -59,7 +59,7 @@ export const PLANTS: readonly Plant[] = [
       ),
       edit(
         'src/venues/binance/history.ts',
-        'const provenMs = Math.min(lastMs, closedToMs)',
+        'const provenMs = Math.min(shownMs, awaitedMs)',
         'const provenMs = closedToMs',
       ),
     ],
