@@ -343,6 +343,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         const comesMs = toMs + Number(fault.settings.delayMs)
         late.push({ fromMs: time.nowMs - aroundMs, toMs, lengthMs: fault.durationMs, comesMs })
       }
+      // A swapped frame waits for the next one of its stream; liquidations of a symbol are up to a minute apart.
+      if (fault.kind === 'reorder') {
+        const toMs = time.nowMs + fault.durationMs + aroundMs
+        late.push({ fromMs: time.nowMs - aroundMs, toMs, lengthMs: 0, comesMs: toMs + MINUTE_MS })
+      }
       if (OF_REQUESTS.includes(fault.kind))
         withoutRequests.push({ fromMs: time.nowMs, toMs: time.nowMs + fault.durationMs })
       if (['mute', 'hang', 'skip', 'malformed', 'wrong-time', 'delisted'].includes(fault.kind)) {
