@@ -45,7 +45,10 @@ test('a list by offset that always has something new is given up', async () => {
 test('a page of a hundred thousand rows is refused before any of them is read', async () => {
   const rows = new Array(100_000).fill({})
   const { asker } = askerOf(() => ({ markets: rows, cursor: '' }))
-  await assert.rejects(createKalshiCatalogue(asker).refresh('BTC', NOW, signal), /100000 rows, asked for 1000/)
+  await assert.rejects(
+    createKalshiCatalogue(asker).refresh('BTC', NOW, signal),
+    /100000 rows, asked for 1000/,
+  )
   let read = 0
   const type = { is: (row: unknown): row is object => ++read > 0 && row !== null }
   const about = { origin: '/x', receivedMs: NOW }
