@@ -12,8 +12,8 @@
  *
  * The venue's candle is an independent witness: every trade that we lack shows as a difference in volume, and one that
  * the stream sent with a wrong price or side as a difference in the other two, which recordings of both products match
- * exactly. The volumes need not be equal where an aggregate trade spans the end of a minute: the candle splits its fills, we have them as
- * one.
+ * exactly. The volumes need not be equal where an aggregate trade spans the end of a minute: the candle splits its
+ * fills, we have them as one.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
 import { elapsedMs } from '../../kit/clock.ts'
