@@ -134,12 +134,14 @@ export function createQuorum(
     calls: readonly Call[],
     signal: AbortSignal,
   ): Promise<NodeAnswer> {
-    const asksBlock = withoutBlockTime.has(provider)
-    // Behind one address there may be several nodes: the calls ask for the state of this very block.
-    const block = asksBlock ? await newestBlock(provider, signal) : undefined
-    const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal, block?.number)
-    const blockMs = decodeBlockTimeMs(values[calls.length] ?? null) ?? block?.timeMs
-    if (blockMs !== undefined || asksBlock) return { values, blockMs }
+    if (withoutBlockTime.has(provider)) {
+      // Behind one address there may be several nodes: the calls ask for the state of this very block.
+      const block = await newestBlock(provider, signal)
+      return { values: await provider.callAll(calls, signal, block?.number), blockMs: block?.timeMs }
+    }
+    const values = await provider.callAll([...calls, CALL_BLOCK_TIME], signal)
+    const blockMs = decodeBlockTimeMs(values[calls.length] ?? null)
+    if (blockMs !== undefined) return { values, blockMs }
     withoutBlockTime.add(provider)
     return askNode(provider, calls, signal)
   }
