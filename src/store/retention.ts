@@ -20,8 +20,11 @@ const COMPACT_AFTER_MS = 2 * DAY_MS
 const MAX_RUN_MS = 50 * 60_000
 /** A pause in which recorders can write. */
 const BETWEEN_STEPS_MS = 20
-/** Packing is not urgent, so it rests this many times as long as each step took. */
-const RESTS = 30
+/**
+ * Packing is not urgent, so it rests this many times as long as each step took, and less long after a run that did not
+ * come to its end. Space that is returned may be needed sooner.
+ */
+const RESTS = { packing: 100, packingBehind: 30, givingBack: 30 }
 const MAX_REST_MS = 5_000
 
 /**
@@ -40,17 +43,19 @@ export function startRetention(
   const { environment, rules, clock, log } = parts
   const stopped = new AbortController()
   let running: Promise<void> | undefined
+  /** Whether the last run ended before everything was packed. */
+  let isBehind = false
   const rest = async (ms: number) => {
     await clock.sleep(ms, stopped.signal).catch(() => {})
     return !stopped.signal.aborted
   }
   const betweenSteps = () => rest(BETWEEN_STEPS_MS)
   /** Packing the first days of a service without rests would take half a core for a minute. */
-  const unhurried = (endsAtMs: number) => {
+  const unhurried = (endsAtMs: number, rests: number) => {
     let stepStartedMs = elapsedMs(clock)
     return async () => {
       const tookMs = elapsedMs(clock) - stepStartedMs
-      const mayGoOn = await rest(Math.min(Math.max(BETWEEN_STEPS_MS, RESTS * tookMs), MAX_REST_MS))
+      const mayGoOn = await rest(Math.min(Math.max(BETWEEN_STEPS_MS, rests * tookMs), MAX_REST_MS))
       stepStartedMs = elapsedMs(clock)
       return mayGoOn && stepStartedMs < endsAtMs
     }
@@ -59,7 +64,7 @@ export function startRetention(
     const endsAtMs = elapsedMs(clock) + MAX_RUN_MS
     const store = await open()
     const giveBackRoom = async () => {
-      const bytes = await store.giveBackRoom({ betweenSteps: unhurried(endsAtMs) })
+      const bytes = await store.giveBackRoom({ betweenSteps: unhurried(endsAtMs, RESTS.givingBack) })
       if (bytes > 0) log.info({ environment, bytes }, 'room of deleted rows was given back')
     }
     let isDeleted = false
@@ -81,7 +86,9 @@ export function startRetention(
       if (stopped.signal.aborted) return
       // Packing can take the rest of the run, and on a full disk the space of deleted rows is needed now.
       if (isDeleted) await giveBackRoom()
-      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps: unhurried(endsAtMs) })
+      const rests = isBehind ? RESTS.packingBehind : RESTS.packing
+      const packed = await store.compact(COMPACT_AFTER_MS, { betweenSteps: unhurried(endsAtMs, rests) })
+      isBehind = elapsedMs(clock) >= endsAtMs
       if (packed > 0) log.info({ environment, packed }, 'rows of past days were packed')
       await giveBackRoom()
     } finally {
