@@ -16,9 +16,10 @@ const STATUS_FRESH_MS = 20_000
 /**
  * Far more than the recorders of all venues hold, and small enough that V8 collects garbage once the heap has grown by
  * a third; with its default maximum the heap may grow to four times what is in use. Rows wait for a second before they
- * are written, so the young generation holds more than that; otherwise they would move to the old one.
+ * are written, so the young generation has room for what is allocated in more than that; otherwise they would move to
+ * the old one, whose collections take a tenth of the thread's processor time.
  */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 }
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 48 }
 
 type SourceReport = RecordMessage['sources'][number]
 
