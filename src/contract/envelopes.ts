@@ -15,24 +15,22 @@ export const ROW_SEPARATOR = ',\n'
 
 const JSON_HEAD = '{"data":['
 
-/** CSV is rendered by `csvPage`, which is asynchronous because it takes longer. */
-export function renderList(
-  answer: ListAnswer,
-  format: Exclude<Format, 'csv'>,
-): string | readonly (Buffer | string)[] {
+/**
+ * The parts of a page, in order: joining a long text with its envelope would copy it. CSV is rendered by `csvPage`,
+ * which is asynchronous because it takes longer.
+ */
+export function renderList(answer: ListAnswer, format: Exclude<Format, 'csv'>): readonly (Buffer | string)[] {
+  const parts = typeof answer.rows === 'string' ? [answer.rows] : answer.rows
   if (format === 'json' && answer.wrap !== undefined) {
     const { head, tail } = answer.wrap
-    return typeof answer.rows === 'string' ? head + answer.rows + tail : [head, ...answer.rows, tail]
+    return [head, ...parts, tail]
   }
   if (format === 'json') {
-    const { count, hasMore, nextCursor, meta, rows } = answer
+    const { count, hasMore, nextCursor, meta } = answer
     const fields = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
-    const tail = `],"meta":${JSON.stringify(fields)}}`
-    return typeof rows === 'string' ? `${JSON_HEAD}${rows}${tail}` : [JSON_HEAD, ...rows, tail]
+    return [JSON_HEAD, ...parts, `],"meta":${JSON.stringify(fields)}}`]
   }
-  if (answer.count === 0) return ''
-  const text = typeof answer.rows === 'string' ? answer.rows : answer.rows.join('')
-  return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
+  return answer.count === 0 ? [] : [parts.join('').replaceAll(ROW_SEPARATOR, '\n'), '\n']
 }
 
 export function csvLine(fields: readonly string[]): string {

@@ -28,7 +28,6 @@ const MAX_TEXT_BODY = 4_096
 const pool = bufferPool({ bytes: 65_536, most: 64 })
 /** Free space before a pooled body, for the head of the response. */
 const HEAD_ROOM = 2_048
-const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const sharedForms = new WeakMap<Buffer, EncodedForms>()
@@ -83,18 +82,19 @@ export function renderStored(
   const made = madeInTurns(answer, format, returns)
   if (made === undefined)
     return page(joined(renderList(answer, format as Exclude<Format, 'csv'>)), answer, format)
-  return whenMade(made, ({ body, hash }) => taggedPage(joined(body), hash, answer, format))
+  return whenMade(made, ({ body, hash }) =>
+    taggedPage(joined(typeof body === 'string' ? [body] : body), hash, answer, format),
+  )
 }
 
 function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rendered | Promise<Rendered> {
   const made = madeInTurns(answer, format, returns)
   if (made !== undefined) return whenMade(made, ({ body, hash }) => taggedPage(body, hash, answer, format))
-  const whole = renderList(answer, format as Exclude<Format, 'csv'>)
-  if (typeof whole === 'string' && whole.length <= MAX_TEXT_BODY) return page(whole, answer, format)
-  const parts = typeof whole === 'string' ? [whole] : whole
+  const parts = renderList(answer, format as Exclude<Format, 'csv'>)
+  if (isShortText(parts)) return page(parts.join(''), answer, format)
   const lent = lentCopy(parts)
   return lent === undefined
-    ? page(typeof whole === 'string' ? whole : asBuffers(whole), answer, format)
+    ? page(asBuffers(parts), answer, format)
     : { ...page(lent.body, answer, format), lent }
 }
 
@@ -131,9 +131,7 @@ function columnsOf(row: object): string[] {
 }
 
 function lentCopy(parts: readonly (Buffer | string)[]): (LentBody & { body: Buffer }) | undefined {
-  let most = HEAD_ROOM
-  for (const part of parts) most += typeof part === 'string' ? part.length * MAX_BYTES_PER_UNIT : part.length
-  const buffer = pool.take(most)
+  const buffer = pool.take(HEAD_ROOM + parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0))
   if (buffer === undefined) return undefined
   let offset = HEAD_ROOM
   for (const part of parts) {
@@ -146,9 +144,17 @@ function lentCopy(parts: readonly (Buffer | string)[]): (LentBody & { body: Buff
   return { body: buffer.subarray(HEAD_ROOM, offset), release: () => pool.give(buffer), room: HEAD_ROOM }
 }
 
-function joined(body: string | readonly (Buffer | string)[]): string | Buffer {
-  if (typeof body !== 'string') return Buffer.concat(asBuffers(body))
-  return body.length > MAX_TEXT_BODY ? Buffer.from(body) : body
+function joined(parts: readonly (Buffer | string)[]): string | Buffer {
+  return isShortText(parts) ? parts.join('') : Buffer.concat(asBuffers(parts))
+}
+
+function isShortText(parts: readonly (Buffer | string)[]): boolean {
+  let length = 0
+  for (const part of parts) {
+    if (typeof part !== 'string') return false
+    length += part.length
+  }
+  return length <= MAX_TEXT_BODY
 }
 
 function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {
