@@ -47,8 +47,10 @@ export function createDisk(time: VirtualTime, random: Random) {
   const strikes = new Set<Strike>()
   /** Writes that failed, in this order. */
   const failures: { readonly store: string | undefined; readonly atMs: number }[] = []
-  const isHit = (kind: DiskFault['kind']) =>
-    [...faults].some((fault) => fault.kind === kind && random.chance(fault.share))
+  const isHit = (kind: DiskFault['kind']) => {
+    for (const fault of faults) if (fault.kind === kind && random.chance(fault.share)) return true
+    return false
+  }
 
   /** The error as a caller of the store sees it. */
   function writeFailed(kind: keyof typeof ERRORS, store: string | undefined): unknown {
@@ -115,11 +117,17 @@ export function createDisk(time: VirtualTime, random: Random) {
       if (isHit('away')) throw title === undefined ? failure('away') : writeFailure(failure('away'), title)
       return value
     }
-    const wrap = (owner: object): object =>
+    const wrapped = new WeakMap<object, object>()
+    const wrap = (owner: object): object => {
+      let proxy = wrapped.get(owner)
+      if (proxy === undefined) wrapped.set(owner, (proxy = behindProxy(owner)))
+      return proxy
+    }
+    const behindProxy = (owner: object): object =>
       new Proxy(owner, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name)
-          if (STORE_PARTS.has(String(name))) return wrap(value as object)
+          if (typeof name === 'string' && STORE_PARTS.has(name)) return wrap(value as object)
           if (typeof value !== 'function' || typeof name !== 'string') return value
           return (...args: unknown[]) => {
             if (process.isDead) return new Promise(() => {})

@@ -63,8 +63,11 @@ export function createNetwork(time: VirtualTime, random: Random) {
   /** The share of frames that arrive in one read with the frame before. */
   let joinedShare = 0
 
-  const has = (kind: NetworkFault['kind'], server: string) =>
-    [...faults].some((fault) => fault.kind === kind && fault.server === server)
+  /** Called several times per frame. */
+  const has = (kind: NetworkFault['kind'], server: string) => {
+    for (const fault of faults) if (fault.kind === kind && fault.server === server) return true
+    return false
+  }
   const latencyMs = (server: string) => {
     let slowMs = 0
     for (const fault of faults)
@@ -73,7 +76,17 @@ export function createNetwork(time: VirtualTime, random: Random) {
     const usual = MIN_LATENCY_MS + random() * 40
     return Math.ceil(usual + (random.chance(0.01) ? usual * 10 : 0) + slowMs)
   }
-  const portOf = (url: string) => Number(new URL(url).port)
+  const ports = new Map<string, number>()
+  /** Remembered by origin, because a world has few of them and asks many times a second. */
+  const portOf = (url: string) => {
+    const origin = url.slice(0, (url.indexOf('/', url.indexOf('//') + 2) + 1 || url.length + 1) - 1)
+    let port = ports.get(origin)
+    if (port === undefined) {
+      port = Number(new URL(url).port)
+      ports.set(origin, port)
+    }
+    return port
+  }
   const serverAt = (url: string) => servers.get(portOf(url))
 
   /** Frames of one direction arrive in the order in which they were sent, even those in transit when a stall ended. */

@@ -5,7 +5,7 @@
  *   seed ─▶ parts (worlds) ─▶ schedule ─▶ run: faults begin and end, readers look ─▶ quiet ─▶ laws
  */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../../src/kit/log.ts'
@@ -129,7 +129,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
       note(`BROKEN ${text}`)
     }
   }
-  const folder = mkdtempSync(join(tmpdir(), 'tapeline-simulation-'))
+  const folder = mkdtempSync(join(folderOfFiles(), 'tapeline-simulation-'))
   const giveBack = guardAgainstReality(time, (text) => report([`0 ${text}`]))
   const onRejection = (reason: unknown) => report([`0 a rejection that nobody handles: ${textOf(reason)}`])
   process.on('unhandledRejection', onRejection)
@@ -222,6 +222,10 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+/** In memory where the system has such a folder: power failures are not simulated, so no file has to outlive a seed. */
+const folderOfFiles = () =>
+  process.env.TMPDIR === undefined && existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Runs the simulation until the promise is settled. */
 async function settle(

@@ -70,6 +70,9 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     if (version !== lastVersion) forget()
     lastVersion = version
   }
+  // Compiled once, because every write has one.
+  const saveWhole = database.prepare('SAVEPOINT whole')
+  const releaseWhole = database.prepare('RELEASE whole')
   const undoTo = (savepoint: string) => {
     database.exec(`ROLLBACK TO ${savepoint}`)
     forget()
@@ -115,7 +118,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
     operations: {
       write(write) {
         forgetIfOthersWrote()
-        database.exec('SAVEPOINT whole')
+        saveWhole.run()
         try {
           return writeAll(write)
         } catch (error) {
@@ -126,7 +129,7 @@ export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOpe
           if (refused.length === 0) throw error
           return { refused }
         } finally {
-          release('whole')
+          if (database.isTransaction) releaseWhole.run()
         }
       },
       retain(key, olderThan) {

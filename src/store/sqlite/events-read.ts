@@ -25,9 +25,15 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   const inOneState = oneStateOf(database)
   const kinds = kindTable(database)
   const blocks = eventBlocks(database, kinds)
-  const log = database.prepare('SELECT * FROM event_log')
-  const oldestBlock = database.prepare('SELECT first_seq AS seq FROM event_blocks ORDER BY last_seq LIMIT 1')
-  const oldestTail = database.prepare('SELECT min(seq) AS seq FROM event_tail')
+  const log = database.prepare('SELECT name, newest_seq FROM event_log')
+  /** One statement, because every process asks many times a second. */
+  const ends = database.prepare(
+    `SELECT newest_seq, bytes, coalesce(
+        (SELECT first_seq FROM event_blocks ORDER BY last_seq LIMIT 1),
+        (SELECT min(seq) FROM event_tail),
+        newest_seq + 1
+      ) AS oldest_seq FROM event_log`,
+  )
   const tail = database.prepare('SELECT * FROM event_tail WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
   const tailBefore = database.prepare(
     'SELECT seq FROM event_tail WHERE created_at < ? ORDER BY seq DESC LIMIT 1',
@@ -49,10 +55,12 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   })
 
   const bounds = (): LogBounds => {
-    const row = log.get()
-    const newestSeq = Number(row?.newest_seq)
-    const oldestSeq = Number(oldestBlock.get()?.seq ?? oldestTail.get()?.seq ?? newestSeq + 1)
-    return { newestSeq, oldestSeq, bytes: Number(row?.bytes) }
+    const row = ends.get()
+    return {
+      newestSeq: Number(row?.newest_seq),
+      oldestSeq: Number(row?.oldest_seq),
+      bytes: Number(row?.bytes),
+    }
   }
 
   /** Blocks that may hold a wanted event, and the number up to which the list is complete. */
@@ -150,7 +158,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
 
   return {
     after: (query: EventQuery) => inOneState(() => after(query)),
-    bounds: () => inOneState(bounds),
+    bounds,
     logId: (): string => String(log.get()?.name),
     byId(id: string): StoredEvent | undefined {
       const seq = ids.seqOf(id)
