@@ -40,7 +40,7 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
     }
     const own = [row.open, row.high, row.low, row.close, row.volume].map(Number)
     const real = [candle.open, candle.high, candle.low, candle.close, candle.volume].map(Number)
-    if (own.join() !== real.join())
+    if (!areSame(own, real))
       wrong.push(`${name}: ${at(candle.openMs)} is ${own.join()}, was ${real.join()}`)
     if (venue !== 'perp' && row.num_trades !== candle.count)
       wrong.push(`${name}: ${at(candle.openMs)} counts ${row.num_trades}, were ${candle.count}`)
@@ -61,6 +61,9 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
   for (const timeMs of byTime.keys()) wrong.push(`${name}: a row at ${at(timeMs)} that never was`)
   return wrong
 }
+
+const areSame = (own: readonly number[], real: readonly number[]) =>
+  own.every((value, index) => value === real[index] || (Number.isNaN(value) && Number.isNaN(real[index])))
 
 const isNear = (own: unknown, real: number | null, by: number) =>
   real === null ? own === null : typeof own === 'number' && Math.abs(own - real) <= by

@@ -83,6 +83,7 @@ interface TrueLiquidation {
 }
 
 export function createExchangeTruth(world: World): ExchangeTruth {
+  const complete = completeKlines()
   return {
     trades(venue, symbol, fromMs, toMs) {
       const { market, tape } = world.of(venue, symbol)
@@ -109,7 +110,18 @@ export function createExchangeTruth(world: World): ExchangeTruth {
         limit: Number.POSITIVE_INFINITY,
         nowMs: Math.min(nowMs, toMs),
       })
-      return opens.filter((openMs) => openMs < toMs).map((openMs) => klineOf(entry, openMs, interval, nowMs))
+      const before = opens.filter((openMs) => openMs < toMs)
+      if (nowMs !== Number.POSITIVE_INFINITY)
+        return before.map((openMs) => klineOf(entry, openMs, interval, nowMs))
+      const known = complete.of(entry, interval)
+      return before.map((openMs) => {
+        let kline = known.get(openMs)
+        if (kline === undefined) {
+          kline = klineOf(entry, openMs, interval, nowMs)
+          known.set(openMs, kline)
+        }
+        return kline
+      })
     },
     book(venue, symbol, atMs, depth) {
       const { market, book } = world.of(venue, symbol)
@@ -152,6 +164,20 @@ export function createExchangeTruth(world: World): ExchangeTruth {
 const price = (market: Market, ticks: number): string =>
   fixed(ticks, market.priceDecimals, market.priceDecimals)
 const size = (market: Market, lots: number): string => fixed(lots, market.sizeDecimals, market.sizeDecimals)
+
+/** Whole candles never change, and each is compared at many looks. */
+function completeKlines() {
+  const known = new Map<MarketWorld, Map<CandleInterval, Map<number, TrueKline>>>()
+  return {
+    of(entry: MarketWorld, interval: CandleInterval): Map<number, TrueKline> {
+      const ofEntry = known.get(entry) ?? new Map<CandleInterval, Map<number, TrueKline>>()
+      known.set(entry, ofEntry)
+      const klines = ofEntry.get(interval) ?? new Map<number, TrueKline>()
+      ofEntry.set(interval, klines)
+      return klines
+    },
+  }
+}
 
 function klineOf(
   { market, candles }: MarketWorld,

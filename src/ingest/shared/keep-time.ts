@@ -7,6 +7,7 @@
  */
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Logger } from '../../kit/log.ts'
+import { stopWith } from '../../kit/stop-with.ts'
 import type { Venue } from '../../venues/venue.ts'
 import type { VenueClock } from '../../venues/venue-clock.ts'
 import type { Recorder } from './recorder.ts'
@@ -56,8 +57,8 @@ export function keepTime(
     clock: time,
     async run(stopped) {
       const endWatch = time.watch()
-      const end = new AbortController()
-      const signal = AbortSignal.any([stopped, end.signal])
+      const end = stopWith(stopped)
+      const { signal } = end
       try {
         await ask(stopped)
         const asking = askAgain(signal).catch(() => {})

@@ -5,6 +5,7 @@
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
+import { stopWith } from '../../kit/stop-with.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Channel } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
@@ -80,8 +81,8 @@ export function recordVenue(options: RecorderOptions, kind: RecordedKind): Recor
     const rows = openRowWriter({ venue, store, clock, random, log })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
-    const end = new AbortController()
-    const signal = AbortSignal.any([stopped, end.signal])
+    const end = stopWith(stopped)
+    const { signal } = end
     const current = { startMs: clock.now(), rows, tracker, signal }
     let listening: LiveRun | undefined
     let meanwhile: Promise<unknown> | undefined

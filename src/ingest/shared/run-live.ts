@@ -10,6 +10,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { countFailures } from '../../kit/count-failures.ts'
 import type { Logger } from '../../kit/log.ts'
+import { stopWith } from '../../kit/stop-with.ts'
 import { type Channel, channelKey } from '../../venues/channel.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS, ObservationDispatch } from './dispatch-observations.ts'
@@ -54,8 +55,8 @@ export function runLive(options: {
 }): LiveRun {
   const { venue, channels, recorders, tracker, writer, clock, log } = options
   const keys = channels.map(channelKey)
-  const stop = new AbortController()
-  const signal = AbortSignal.any([options.signal, stop.signal])
+  const stop = stopWith(options.signal)
+  const { signal } = stop
   const session = venue.live(channels, {
     signal,
     ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),

@@ -5,6 +5,7 @@
 import type { Source } from '../../core/source.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { afterReading } from '../../kit/reading-time.ts'
+import { stopWith } from '../../kit/stop-with.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import type { Observation } from '../observation.ts'
@@ -48,7 +49,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
 class RunningSession implements LiveSession {
   readonly #options: LiveSessionOptions
   readonly #intake: Intake
-  readonly #stop = new AbortController()
+  readonly #stop: AbortController
   readonly #signal: AbortSignal
   readonly #whenStopped: Promise<void>
   readonly #connections: Connection[] = []
@@ -62,7 +63,8 @@ class RunningSession implements LiveSession {
 
   constructor(options: LiveSessionOptions) {
     this.#options = options
-    this.#signal = AbortSignal.any([options.signal, this.#stop.signal])
+    this.#stop = stopWith(options.signal)
+    this.#signal = this.#stop.signal
     this.#whenStopped = aborted(this.#signal)
     this.#silentSockets = options.routes.map(() => createSilentSocket(options.limits.replaceSilent))
     this.#reading.resolve()
