@@ -40,8 +40,7 @@ async function compareCandles(subject: Subject, interval: CandleInterval): Promi
     }
     const own = [row.open, row.high, row.low, row.close, row.volume].map(Number)
     const real = [candle.open, candle.high, candle.low, candle.close, candle.volume].map(Number)
-    if (!areSame(own, real))
-      wrong.push(`${name}: ${at(candle.openMs)} is ${own.join()}, was ${real.join()}`)
+    if (!areSame(own, real)) wrong.push(`${name}: ${at(candle.openMs)} is ${own.join()}, was ${real.join()}`)
     if (venue !== 'perp' && row.num_trades !== candle.count)
       wrong.push(`${name}: ${at(candle.openMs)} counts ${row.num_trades}, were ${candle.count}`)
     const ratio = Number(candle.volume) === 0 ? null : Number(candle.takerBuyVolume) / Number(candle.volume)
@@ -233,6 +232,16 @@ async function compareOpenInterest(subject: Subject, interval: (typeof COARSE)[n
   }
 }
 
+/** The candles of a symbol at a venue. */
+export async function compareAllCandles(subject: Subject): Promise<string[]> {
+  const wrong: string[] = []
+  for (const interval of ['1s', '1m', ...COARSE] as const) {
+    const range = subject.rangeOf?.('candles', interval) ?? subject.range
+    wrong.push(...(await compareCandles({ ...subject, range }, interval)))
+  }
+  return wrong
+}
+
 /** Everything that is recorded of a symbol at a venue. */
 export async function compareAll(subject: Subject): Promise<string[]> {
   const { venue } = subject
@@ -240,9 +249,7 @@ export async function compareAll(subject: Subject): Promise<string[]> {
     ...subject,
     range: subject.rangeOf?.(dataset, interval) ?? subject.range,
   })
-  const wrong: string[] = []
-  for (const interval of ['1s', '1m', ...COARSE] as const)
-    wrong.push(...(await compareCandles(of('candles', interval), interval)))
+  const wrong = await compareAllCandles(subject)
   if (venue === 'spot')
     for (const interval of COARSE) wrong.push(...(await compareFlow(of('flow', interval), interval)))
   if (venue !== 'perp') wrong.push(...(await compareTicker(of('ticker'))))

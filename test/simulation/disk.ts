@@ -119,8 +119,8 @@ export function createDisk(time: VirtualTime, random: Random) {
     }
     const wrapped = new WeakMap<object, object>()
     const wrap = (owner: object): object => {
-      let proxy = wrapped.get(owner)
-      if (proxy === undefined) wrapped.set(owner, (proxy = behindProxy(owner)))
+      const proxy = wrapped.get(owner) ?? behindProxy(owner)
+      wrapped.set(owner, proxy)
       return proxy
     }
     const behindProxy = (owner: object): object =>

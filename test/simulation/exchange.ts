@@ -14,7 +14,7 @@ import { ASK_QUIET_AGAIN } from '../../src/ingest/shared/watch-silence.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { VenueDescription } from '../../src/venues/venue.ts'
 import { MAX_STANDSTILL_MS } from '../../src/venues/venue-clock.ts'
-import { compareAll, type Subject } from '../ingest/compare.ts'
+import { compareAll, compareAllCandles, type Subject } from '../ingest/compare.ts'
 import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
 import { startTestExchanges } from '../sandbox/start.ts'
 import { watchBudget } from './budget.ts'
@@ -311,11 +311,12 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
     fromMs: number,
     toMs: number,
     rangesOf?: (symbol: AssetSymbol) => Subject['rangeOf'],
+    compareSymbol = compareAll,
   ): Promise<string[]> {
     const wrong: string[] = []
     for (const symbol of world.symbols)
       wrong.push(
-        ...(await compareAll({
+        ...(await compareSymbol({
           ...{ store: reader, truth: sandbox.truth, venue, symbol },
           range: { fromMs, toMs },
           slackMs: LATENCY_MS + world.tickMs + lateMs + skewMs,
@@ -395,10 +396,7 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       // A row that is marked as not closed yet, or a count that is null, claims nothing.
       const claims = wrong.filter((text) => !/is still open|is null, was/.test(text))
       // A candle that is marked as closed must be right, however new it is.
-      const candles = await compare(fromMs, nowMs, () => (dataset) => ({
-        fromMs,
-        toMs: dataset === 'candles' ? nowMs : fromMs,
-      }))
+      const candles = await compare(fromMs, nowMs, undefined, compareAllCandles)
       claims.push(
         ...candles.filter((text) => / is [-\d.,]+, was |counts /.test(text) && !claims.includes(text)),
       )

@@ -47,7 +47,10 @@ export function joinCandles(first: Candle, second: Candle): Candle {
   const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
     openMs: first.openMs,
-    ...{ open, high, low, close },
+    open,
+    high,
+    low,
+    close,
     volume: add(first.volume, second.volume),
     count: first.count + second.count,
     quote: addKnown(first.quote, second.quote),
