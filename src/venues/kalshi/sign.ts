@@ -47,7 +47,7 @@ export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
 }
 
 const COST =
-  'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
+  'books are polled over REST instead of streamed: every 5 s for quarter-hour contracts, every 45 s for the others'
 
 /** Shown while the venue answers the signature with 401. */
 export const REJECTED: VenueNotice = {
