@@ -1,19 +1,37 @@
 /**
- * The simulator as a process: `node sandbox/node/process.ts [options]`. The first line on stdout is JSON and reports
- * that it is ready. SIGTERM ends it cleanly. With --with-parent it also ends when its stdin ends, because the process
- * that started it is gone.
+ * Simulated nodes on one chain as a process or a worker thread: `node sandbox/node/process.ts [options]`.
+ *
+ * A process writes one line of JSON with the addresses when it is ready and ends cleanly on SIGTERM or SIGINT. With
+ * --with-parent it also ends when its stdin ends, because the process that started it is gone. A thread takes
+ * `NodesOptions` as its data, posts the addresses, and ends on the message "close". Both end with 1 when all of their
+ * nodes have died.
  */
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
+import { isMainThread, workerData } from 'node:worker_threads'
+import { announce } from '../server/announce.ts'
 import { decodeAddress } from './consensus/address.ts'
 import { isNetworkId } from './networks.ts'
-import {
-  type RunningSandboxNode,
-  type SandboxChainOptions,
-  type SandboxNodeOptions,
-  startSandboxChain,
-  startSandboxNode,
-} from './run.ts'
+import { type RunningSandboxNode, type SandboxChainOptions, startSandboxChain, startSandboxNode } from './run.ts'
+
+export interface NodesOptions {
+  /** With several nodes, each has its number appended. */
+  readonly name: string
+  readonly nodes: number
+  /** One per node; any free port where there is none. */
+  readonly ports: readonly number[]
+  readonly controlPorts: readonly number[]
+  readonly chain: SandboxChainOptions
+  /** The link of a chain in another process, instead of one of its own. */
+  readonly attach?: number
+}
+
+export interface NodesReady {
+  readonly ready: true
+  readonly linkPort: number | null
+  readonly resumed: boolean
+  readonly nodes: readonly Pick<RunningSandboxNode, 'name' | 'url' | 'controlUrl'>[]
+}
 
 const OPTIONS = {
   name: { type: 'string', default: 'sandbox-node' },
@@ -79,45 +97,62 @@ function chainOf(values: Values): SandboxChainOptions {
   return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined))
 }
 
-export async function main(argv: readonly string[]): Promise<void> {
-  const values = read(argv)
+function readArguments(): { options: NodesOptions; endsWithParent: boolean } {
+  const values = read(process.argv.slice(2))
   const attach = count(values.attach, 'attach')
-  const chain = attach === undefined ? await startSandboxChain(chainOf(values)) : undefined
+  const ports = (texts: readonly string[] | undefined, name: string) =>
+    (texts ?? []).map((text) => count(text, name) ?? 0)
+  return {
+    options: {
+      name: values.name,
+      nodes: count(values.nodes, 'nodes') ?? 1,
+      ports: ports(values.port, 'port'),
+      controlPorts: ports(values['control-port'], 'control-port'),
+      chain: chainOf(values),
+      ...(attach === undefined ? {} : { attach }),
+    },
+    endsWithParent: values['with-parent'],
+  }
+}
+
+async function startNodes(options: NodesOptions): Promise<NodesReady & { close(): Promise<void> }> {
+  const { name, nodes: wanted, ports, controlPorts, attach } = options
+  const chain = attach === undefined ? await startSandboxChain(options.chain) : undefined
   const nodes: RunningSandboxNode[] = []
-  const wanted = count(values.nodes, 'nodes') ?? 1
+  let living = wanted
+  const onDeath = () => {
+    living--
+    if (living === 0) process.exit(1)
+  }
   for (let i = 0; i < wanted; i++) {
-    const options: SandboxNodeOptions = {
-      name: wanted === 1 ? values.name : `${values.name}-${i + 1}`,
-      port: count(values.port?.[i], 'port') ?? 0,
-      controlPort: count(values['control-port']?.[i], 'control-port') ?? 0,
+    const node = await startSandboxNode({
+      name: wanted === 1 ? name : `${name}-${i + 1}`,
+      port: ports[i] ?? 0,
+      controlPort: controlPorts[i] ?? 0,
+      onDeath,
       ...(chain === undefined ? {} : { chain }),
       ...(attach === undefined ? {} : { attach }),
-      ...(wanted === 1 ? { onDeath: () => process.exit(1) } : {}),
-    }
-    nodes.push(await startSandboxNode(options))
+    })
+    nodes.push(node)
   }
-  const stop = async () => {
-    for (const node of nodes) await node.close()
-    await chain?.close()
-    process.exit(0)
-  }
-  process.once('SIGTERM', () => void stop())
-  process.once('SIGINT', () => void stop())
-  // A successor may already be reading the state folder, which is complete, so nothing more is written.
-  if (values['with-parent']) process.stdin.resume().once('end', () => process.exit(0))
-  const ready = {
+  return {
     ready: true,
-    pid: process.pid,
     linkPort: chain?.linkPort ?? null,
     resumed: chain?.resumed ?? false,
     nodes: nodes.map(({ name, url, controlUrl }) => ({ name, url, controlUrl })),
+    async close() {
+      for (const node of nodes) await node.close()
+      await chain?.close()
+    },
   }
-  process.stdout.write(`${JSON.stringify(ready)}\n`)
 }
 
-if (import.meta.main) {
-  // The chain is small but produces much garbage. The flag is set here because as a command-line option it would make
-  // the service's compile cache unusable.
-  setFlagsFromString('--optimize-for-size')
-  await main(process.argv.slice(2))
-}
+const { options, endsWithParent } = isMainThread
+  ? readArguments()
+  : { options: workerData as NodesOptions, endsWithParent: false }
+// The chain is small but produces much garbage. The limits of a thread have the same effect.
+if (isMainThread) setFlagsFromString('--optimize-for-size')
+const { close, ...ready } = await startNodes(options)
+// A successor may already be reading the state folder, which is complete, so nothing more is written.
+if (endsWithParent) process.stdin.resume().once('end', () => process.exit(0))
+announce({ close }, ready, false)

@@ -20,13 +20,14 @@ export interface SupervisedThread {
 export function superviseThread(options: {
   name: string
   file: URL
+  /** Each start copies what is in it then. */
   data: unknown
   /** V8 lets a heap grow to a multiple of what is in use; the multiple depends on the maximum. */
   limits?: ResourceLimits
   clock: Clock
   log: Logger
   onMessage: (message: unknown) => void
-  onEnd?: () => void
+  onEnd?: (reason: Error | undefined) => void
 }): SupervisedThread {
   const { name, file, clock, log, onMessage, onEnd } = options
   const stop = new AbortController()
@@ -47,7 +48,7 @@ export function superviseThread(options: {
     while (!stop.signal.aborted) {
       const startedMs = clock.now()
       const reason = await runOnce()
-      onEnd?.()
+      onEnd?.(reason)
       if (stop.signal.aborted) return
       attempt = clock.now() - startedMs > STEADY_AFTER_MS ? 0 : attempt + 1
       log.error({ thread: name, err: reason?.cause ?? reason }, 'a thread ended and is started again')

@@ -4,9 +4,9 @@ import { before, test } from 'node:test'
 import { addressOfScript } from '../../sandbox/node/consensus/address.ts'
 import { createWallet } from '../../sandbox/node/traffic/wallet.ts'
 import { ask } from '../fakes/client.ts'
-import { chainScore, nodeProcesses } from '../fakes/node-processes.ts'
 import { type SandboxService, useSandboxService } from '../fakes/sandbox-service.ts'
 import { cli, cliJson } from '../fakes/service.ts'
+import { chainScore, isRunning, killNode, serviceNodes } from '../fakes/service-nodes.ts'
 import { until } from '../until.ts'
 
 /** The key allows 50 requests a second. */
@@ -43,7 +43,7 @@ async function payAndFind({ service, key, dataInside: folder }: SandboxService):
 }
 
 test('two nodes run by default, take payments of test coins and continue their chain after a kill', async () => {
-  const { service, key, data } = used
+  const { service, key, dataInside } = used
   await until('ready', async () => (await ask(`${service.url}/ready`)).status === 200, 180_000, ASK_EVERY_MS)
   type Node = { name: string; synced: boolean }
   const nodes = async () => (await ask(`${service.url}/v1/status`, { key })).json.nodes as Node[]
@@ -57,9 +57,18 @@ test('two nodes run by default, take payments of test coins and continue their c
   const before = await chainScore(service.url, key)
   assert.ok(before > 0)
 
-  const [pid = 0] = nodeProcesses(data)
-  process.kill(pid, 'SIGKILL')
-  await until('started again', () => nodeProcesses(data).some((other) => other !== pid))
+  const killed = serviceNodes(dataInside)
+  assert.equal(killed.length, 2)
+  for (const node of killed) await killNode(node)
+  const isStartedAgain = () =>
+    /"thread":"simulated nodes".*"msg":"a thread ended and is started again"/.test(service.printed())
+  await until('started again', isStartedAgain)
+  await until(
+    'on the same ports',
+    async () => (await Promise.all(killed.map(isRunning))).every(Boolean),
+    60_000,
+    ASK_EVERY_MS,
+  )
   await until(
     'the same chain goes on',
     async () => (await chainScore(service.url, key)) >= before,

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ask } from '../fakes/client.ts'
-import { chainScore, nodeProcesses } from '../fakes/node-processes.ts'
 import { type ChildService, cli, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { chainScore, isRunning, serviceNodes } from '../fakes/service-nodes.ts'
 import { promisedMs } from '../promised-ms.ts'
 import { until } from '../until.ts'
 
@@ -83,6 +83,9 @@ test('the lock file has the pinned Node for both kinds of machine', () => {
   }
 })
 
+const areRunning = async () =>
+  (await Promise.all(serviceNodes(folder.path).map(isRunning))).some((isOne) => isOne)
+
 test('the simulated nodes end with a service that is killed, and the next one continues their chain', async () => {
   let before = 0
   const isFollowed = async () => {
@@ -90,8 +93,9 @@ test('the simulated nodes end with a service that is killed, and the next one co
     return before > 0
   }
   await until('a chain', isFollowed, 60_000, ASK_EVERY_MS)
+  assert.ok(await areRunning())
   await service.kill('SIGKILL')
-  await until('the nodes end with the service', () => nodeProcesses(folder.path).length === 0)
+  await until('the nodes end with the service', async () => !(await areRunning()))
   service = await spawnService(folder.path, { env })
   await until(
     'the chain of the first start',
@@ -111,5 +115,5 @@ test('in the middle of filling its past the whole service stops in time', async 
 test('a clean stop ends the simulated nodes, and the command line says that none run', async () => {
   const stopped = await cli(folder.path, ['sandbox', 'pay', '--to', 'kaspatest:x', '--amount', '1'])
   assert.match(stopped.stderr, /^No sandbox runs on the data folder .* start the service there first/)
-  await until('a clean stop takes the nodes along', () => nodeProcesses(folder.path).length === 0)
+  await until('a clean stop takes the nodes along', async () => !(await areRunning()))
 })
