@@ -47,8 +47,6 @@ if (found === undefined) {
     }
     // A command starts faster with it. A service would keep what was read from it in memory, in every thread.
     if (loadsStripped || isPackage) process.env.NODE_DISABLE_COMPILE_CACHE ??= '1'
-    // For child processes: memory that one thread has freed is used again by the others.
-    process.env.MALLOC_ARENA_MAX ??= '1'
   }
   await import(new URL(isPackage ? 'dist/src/main.js' : 'src/main.ts', root).href)
 } else {

@@ -12,9 +12,14 @@ import { isMainThread, workerData } from 'node:worker_threads'
 import { announce } from '../server/announce.ts'
 import { decodeAddress } from './consensus/address.ts'
 import { isNetworkId } from './networks.ts'
-import { type RunningSandboxNode, type SandboxChainOptions, startSandboxChain, startSandboxNode } from './run.ts'
+import {
+  type RunningSandboxNode,
+  type SandboxChainOptions,
+  startSandboxChain,
+  startSandboxNode,
+} from './run.ts'
 
-export interface NodesOptions {
+interface NodesOptions {
   /** With several nodes, each has its number appended. */
   readonly name: string
   readonly nodes: number
@@ -26,7 +31,7 @@ export interface NodesOptions {
   readonly attach?: number
 }
 
-export interface NodesReady {
+interface NodesReady {
   readonly ready: true
   readonly linkPort: number | null
   readonly resumed: boolean

@@ -88,7 +88,7 @@ async function sandboxNodes({
     clock,
     log,
   })
-  shutdown.add('sandbox nodes', () => sandbox.stop())
+  shutdown.add('simulated nodes', () => sandbox.stop())
   publishControl(config.data, sandbox.nodes)
   const control = sandbox.nodes.map(({ controlUrl }) => controlUrl).join(' ')
   log.info({ control }, 'simulated nodes are up')

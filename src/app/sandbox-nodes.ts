@@ -24,8 +24,8 @@ const FILE = new URL('../../sandbox/node/process.ts', import.meta.url)
 const NODES = 2
 const START_LIMIT_MS = 30_000
 /**
- * Most objects are short-lived: a small young generation keeps the thread small. The chain takes some 20 MB, but an
- * answer may be made as large as the largest that real nodes send (fault `hugeBlocksBytes`).
+ * The chain is small but produces much garbage: a small young generation keeps the thread small. The old one has room
+ * for answers of 200 MB (fault `hugeBlocksBytes`).
  */
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 3 }
 

@@ -125,7 +125,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   'src/kit/exit-process.ts': { uses: ['process'], why: 'ends the process' },
   'src/kit/lower-priority.ts': { uses: ['thread', 'process'], why: 'priority of a thread' },
   'src/kit/release-memory.ts': { uses: ['process'], why: 'collects garbage after the start' },
-  'sandbox/node/process.ts': { uses: ['process'], why: 'the simulated node as a process' },
+  'sandbox/node/process.ts': { uses: ['thread', 'process'], why: 'simulated nodes as a process or thread' },
   'sandbox/node/run.ts': { uses: ['time', 'process'], why: 'the clock by default; what a node costs' },
   'sandbox/node/rpc/info-methods.ts': {
     uses: ['process'],
