@@ -43,10 +43,14 @@ const MAX_LISTED = 1_024
 /** At most this many groups are loaded ahead of a walk, because it may end before it reaches them. */
 const MAX_LOADED_AHEAD = 64
 
+/**
+ * The inner condition repeats the feed's id, because from `g.feed_id` Citus does not know that one server has all rows:
+ * it would ask every server and then lose WITH TIES.
+ */
 const COLUMNS = `feed_id AS feed, span, instrument, version, blocks,
     CASE WHEN waiting THEN (
       SELECT json_agg(json_build_array(t.ts, t.seq) ORDER BY t.ts, t.seq)::text FROM book_tail t
-        WHERE t.feed_id = g.feed_id AND t.span = g.span AND t.instrument = g.instrument) END AS keys`
+        WHERE t.feed_id = $1 AND t.span = g.span AND t.instrument = g.instrument) END AS keys`
 /** WITH TIES adds the other groups of the last span, so that a span is listed whole or not at all. */
 const listOf = (order: Order, ofInstrument: boolean): Statement =>
   statement(

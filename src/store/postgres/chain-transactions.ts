@@ -64,8 +64,7 @@ const PUT_ROWS = statement(
 )
 const WITH_ROWS = statement(
   'chain_with_rows',
-  `SELECT n.place FROM unnest($1::bigint[]) AS n (place)
-    WHERE EXISTS (SELECT FROM address_rows r WHERE -r.place = -n.place)`,
+  'SELECT DISTINCT place FROM address_rows WHERE -place = ANY($1::bigint[])',
 )
 const PUT_TEXTS = statement(
   'chain_put_texts',
@@ -186,7 +185,7 @@ async function withoutRows(
   const withEffects = new Map(entered.flatMap((one) => (one.effects.length > 0 ? [[one.txId, one]] : [])))
   const asked = known.filter(({ txId }) => withEffects.has(txId))
   if (asked.length === 0) return new Set()
-  const found = await queries.rows<{ place: number }>(WITH_ROWS, [asked.map(({ place }) => place)])
+  const found = await queries.rows<{ place: number }>(WITH_ROWS, [asked.map(({ place }) => -place)])
   const placed = new Set(found.map(({ place }) => place))
   const bare = asked.flatMap(({ txId, place }) => (placed.has(place) ? [] : [txId]))
   if (bare.length > 0)

@@ -150,7 +150,7 @@ async function connectTo(
       `search_path=${searchPath.join(',')}`,
       `statement_timeout=${isUnlimited ? 0 : address.statementMs}`,
       `idle_in_transaction_session_timeout=${isUnlimited ? 0 : IDLE_IN_TRANSACTION_MS}`,
-      `plan_cache_mode=${planMode(address, searchPath)}`,
+      `plan_cache_mode=${planMode(address, searchPath, isUnlimited)}`,
       // A list is an index range in order, cut by a limit; a bitmap would first read all of it.
       'enable_bitmapscan=off',
       // Compiling takes longer than any of our statements, and a table without statistics looks expensive enough for
@@ -221,10 +221,12 @@ async function connectTo(
 /**
  * Planning a page takes longer than reading it, so the server keeps the plan unless a new one would be cheaper. What
  * the shared schema has is always found by key; but a new plan for a short array looks cheaper than the kept one, so
- * charges and shared counts would be planned each time, which takes longer than writing them.
+ * charges and shared counts would be planned each time, which takes longer than writing them. A connection without
+ * limits is that of a command, which works on the tables of environments too: Citus cannot keep a plan that writes many
+ * rows to those.
  */
-function planMode({ schema }: PostgresAddress, [first]: readonly string[]): string {
-  return first === schema ? 'force_generic_plan' : 'auto'
+function planMode({ schema }: PostgresAddress, [first]: readonly string[], isUnlimited: boolean): string {
+  return first === schema && !isUnlimited ? 'force_generic_plan' : 'auto'
 }
 
 /** The driver's types do not declare the stream. */
