@@ -56,7 +56,7 @@ const feed = feedOf('flow', 'cexa', 'BTC', '5m')
 test('flow has no bar over a minute that the venue has no candle of, and a gap there', async () => {
   const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
   const { clock, store, writer, flow, close } = await setUp({}, () => prover)
-  await flow.start()
+  await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   const candles = [0, 1, 3, 4, 5, 6, 7, 8, 9].map(candleOf)
   const missing = [{ range: { fromMs: at(2), toMs: at(3) }, reason: 'not_provided' }] as const
   flow.minutes({ good: candles, refused: [] }, missing, START_MS, at(10))
@@ -94,7 +94,7 @@ test('minutes between the start and the first trade are counted from the trades 
   const { clock, store, writer, flow, close } = await setUp({ history }, (parts) =>
     proveMinutes(parts, { follower, lengthMs: MINUTE_MS, onError: assert.ifError }),
   )
-  await flow.start()
+  await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   // No trade has arrived yet, because the socket has been down since the start.
   flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
   for (let turn = 0; turn < 20 && flow.closedToMs < at(5); turn++) {
@@ -110,7 +110,7 @@ test('minutes between the start and the first trade are counted from the trades 
 test('a bar that is shown has the minutes whose trades are not proven yet', async () => {
   const prover = { trade() {}, judge: () => ({ kind: 'wait' }) as const, forget() {} }
   const { clock, store, writer, flow, close } = await setUp({}, () => prover)
-  await flow.start()
+  await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   const lost = { range: { fromMs: at(7), toMs: at(8) }, reason: 'not_provided' } as const
   flow.minutes({ good: [0, 1, 2].map(candleOf), refused: [] }, [], START_MS, at(3))
   flow.minutes({ good: [3, 4, 5, 6].map(candleOf), refused: [] }, [lost], at(3), at(8))
@@ -129,7 +129,7 @@ test('a bar that is shown has the minutes whose trades are not proven yet', asyn
 test('a bar that was shown without counts while trades waited is shown with them once none waits', async () => {
   const prover = { trade() {}, judge: () => ({ kind: 'wait' }) as const, forget() {} }
   const { store, writer, flow, follower, close } = await setUp({}, () => prover)
-  await flow.start()
+  await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   flow.begin(START_MS)
   for (const side of ['buy', 'sell'] as const)
     flow.trade({ timeMs: START_MS, price: '1', size: '1', side, fills: 1 })
@@ -163,7 +163,7 @@ test('while rows wait for the counts of the past, nothing counts as observed', a
   flow.minutes({ good: [0, 1, 2, 3, 4].map(candleOf), refused: [] }, [], START_MS, at(5))
   flow.close(clock.now())
   assert.deepEqual(await observed(), { gaps: [[START_MS, at(6)]], rows: 0 })
-  await flow.start()
+  await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   assert.deepEqual(await observed(), { gaps: [], rows: 1 })
   await close()
 })

@@ -2,15 +2,17 @@
  * Flow: volumes and averages come from the venue's own candles, counts from the aggregate trades. The counts of each
  * minute are stored as a separate row (interval `1m`, not served), so that the counts of a day survive a restart.
  * Counts that are not known for a whole bucket are null. A minute waits until its trades are proven complete
- * (prove-minutes.ts), so that trades under repair still reach its bucket; unproven counts are null, never partial.
+ * (prove-minutes.ts), so that trades under repair still reach its bucket; unproven counts are null, never partial, and
+ * their rows are a gap while the trades may still be requested (lacking-counts.ts).
  *
  * Nothing is written before the stored counts are loaded, because a closed row is written once, with all its values.
  * Until then, and until the minutes that waited for it are closed, nothing counts as observed although the channel is
- * up. A row that an earlier run made final without counts stays without them, even if they were found since.
+ * up. A row that was final and complete without counts stays without them, even if they were found since.
  */
 import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
-import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { CoverageStore } from '../../store/coverage.ts'
 import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
@@ -21,6 +23,7 @@ import { flowOf } from './build-flow.ts'
 import type { Candle } from './candle.ts'
 import { advanceAround, type CheckedCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import type { TradeFollower } from './follow-trades.ts'
+import { apartByCounts, loseLacking, readSealedWithout, type SealedWithout } from './lacking-counts.ts'
 import type { MinuteProver } from './prove-minutes.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
@@ -65,8 +68,11 @@ export function closeFlow(
   const queue: Step[] = []
   let gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
-  /** Names of the rows that are final without counts. */
-  let finalWithout: ReadonlySet<string> = new Set()
+  let sealed: SealedWithout = new Set()
+  /** The backfill requests the trades of minutes from here on. */
+  let countsFromMs = Number.POSITIVE_INFINITY
+  /** The last minute that lacks counts and is before `countsFromMs`. */
+  let hopelessMs = Number.NEGATIVE_INFINITY
   let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
   let isWritten = false
@@ -124,13 +130,12 @@ export function closeFlow(
       if (candles.length < good.length) return
       queue.shift()
       putCounts(parts, candles)
+      for (const { openMs, buys } of candles) if (buys === null && openMs < countsFromMs) hopelessMs = openMs
       refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
-      const rows = advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs).map((row) =>
-        finalWithout.has(nameOf(row.interval, row.candle.openMs))
-          ? { ...row, candle: { ...row.candle, buys: null, sells: null } }
-          : row,
-      )
-      putFlow(parts, rows, true)
+      const rolled = advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs)
+      const { complete, lacking } = apartByCounts(rolled, sealed, ({ fromMs }) => fromMs <= hopelessMs)
+      putFlow(parts, complete, true)
+      putFlow(parts, lacking, false)
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
@@ -143,6 +148,7 @@ export function closeFlow(
         for (const { fromMs, toMs } of uncovered(step, lost)) tracker.confirm(feed, fromMs, toMs)
         parts.writer.final(feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
       }
+      loseLacking(parts, lacking)
     }
     if (isWritten) return
     isWritten = true
@@ -165,10 +171,14 @@ export function closeFlow(
       changed(Math.floor(from / MINUTE_MS) * MINUTE_MS)
       gaps.push({ fromMs: from, toMs: to })
     },
-    /** The counts of the past are stored, or cannot be obtained: rows may be written. */
-    async start() {
+    /**
+     * The counts of the past are stored, or cannot be obtained: rows may be written. From `requestedFromMs` on, the
+     * backfill requests the counts that are still unknown.
+     */
+    async start(coverage: CoverageStore, requestedFromMs: number) {
       await writer.flush()
-      finalWithout = await readFinalWithout(parts, fromMs)
+      sealed = await readSealedWithout(parts, coverage, { fromMs, toMs: Number.MAX_SAFE_INTEGER })
+      countsFromMs = requestedFromMs
       known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
       drain(clock.now())
     },
@@ -218,20 +228,6 @@ export function closeFlow(
       return closedToMs
     },
   }
-}
-
-const nameOf = (interval: CandleInterval, openMs: number) => `${interval} ${openMs}`
-
-async function readFinalWithout({ series, plan, symbol }: SymbolParts, fromMs: number): Promise<Set<string>> {
-  const without = new Set<string>()
-  for (const interval of COARSE_INTERVALS) {
-    const feed = feedOf('flow', plan.source, symbol, interval)
-    const [final] = await series.finality([feed])
-    const range = { from: fromMs, to: Math.max(fromMs, final?.before ?? 0) }
-    for await (const row of scanRows(series, feed, range))
-      if (row.num_buys === null) without.add(nameOf(interval, Date.parse(row.timestamp)))
-  }
-  return without
 }
 
 export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], closed: boolean): void {

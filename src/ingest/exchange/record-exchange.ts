@@ -32,6 +32,7 @@ import {
 } from '../shared/record-venue.ts'
 import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
 import { DERIVATIVES_KEPT_MS, loadDerivatives } from './join-derivatives.ts'
+import { countsFrom } from './lacking-counts.ts'
 import { SymbolRecorder } from './record-symbol.ts'
 import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
 import { runBackfill } from './run-backfill.ts'
@@ -93,10 +94,17 @@ export function recordExchange(options: ExchangeOptions): Recorder {
 
   async function meanwhile({ signal }: RecorderRun): Promise<void> {
     const started = new Set<SymbolRecorder>()
-    const fill = pastFiller(signal, () => startFlows(recorders, started))
+    const start = () =>
+      startFlows(recorders, started, async (symbol, recorder) => {
+        const part = parts.find((each) => each.symbol === symbol)
+        const isNever = part === undefined || options.backfill === false
+        const fromMs = isNever ? Number.POSITIVE_INFINITY : countsFrom(part, options.backfillFromMs)
+        await recorder.startFlow(store.coverage, fromMs)
+      })
+    const fill = pastFiller(signal, start)
     while (!signal.aborted) {
       try {
-        if (options.backfill === false) return await startFlows(recorders, started)
+        if (options.backfill === false) return await start()
         await fill()
         await clock.sleep(LOOK_AGAIN_MS, signal)
       } catch (error) {
@@ -122,6 +130,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         coverage: store.coverage,
         log,
         pace: options.pace,
+        isAgain: !isFirst,
         ...(options.backfillFromMs === undefined ? {} : { fromMs: options.backfillFromMs }),
         onProgress(next) {
           if (isFirst) progress = next
@@ -159,12 +168,13 @@ export function recordExchange(options: ExchangeOptions): Recorder {
 async function startFlows(
   recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>,
   started: Set<SymbolRecorder>,
+  startOne: (symbol: AssetSymbol, recorder: SymbolRecorder) => Promise<void>,
 ): Promise<void> {
-  const start = async (recorder: SymbolRecorder) => {
-    await recorder.startFlow()
+  const start = async ([symbol, recorder]: [AssetSymbol, SymbolRecorder]) => {
+    await startOne(symbol, recorder)
     started.add(recorder)
   }
-  await Promise.all([...recorders.values()].filter((each) => !started.has(each)).map(start))
+  await Promise.all([...recorders].filter(([, recorder]) => !started.has(recorder)).map(start))
 }
 
 function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: number): number | undefined {
@@ -174,7 +184,7 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
       // What live recording has closed is requested again only where it has a gap.
       return recorder.closedToMs
     case 'counts':
-      return recorder.tradesFromMs ?? Math.floor(nowMs / 60_000) * 60_000
+      return Math.max(recorder.tradesFromMs ?? Math.floor(nowMs / 60_000) * 60_000, recorder.countedToMs ?? 0)
     case 'seconds':
       return Math.max(
         recorder.tradesFromMs ?? Math.floor(nowMs / 60_000 - 2) * 60_000,

@@ -7,6 +7,7 @@
  */
 import type { Feed } from '../../core/feed.ts'
 import type { RowInputs } from '../../core/rows/row-kinds.ts'
+import type { CoverageStore } from '../../store/coverage.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type {
   AggregateTradeObservation,
@@ -122,9 +123,14 @@ export class SymbolRecorder implements LiveRecorder {
     return this.seconds.closedToMs
   }
 
-  /** Called when the counts of past minutes are stored. */
-  async startFlow(): Promise<void> {
-    await this.flow?.start()
+  /** Minutes before this instant have the counts of live recording; those that lack them are left to the backfill. */
+  get countedToMs(): number | undefined {
+    return this.flow?.closedToMs
+  }
+
+  /** Called when the counts of past minutes are stored; the backfill requests more of them from `countsFromMs` on. */
+  async startFlow(coverage: CoverageStore, countsFromMs: number): Promise<void> {
+    await this.flow?.start(coverage, countsFromMs)
   }
 
   pursue(): void {

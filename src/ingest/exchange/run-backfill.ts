@@ -24,12 +24,26 @@ import { requestTradeCandles } from './backfill-trade-candles.ts'
 import { type Candle, candleOfKline } from './candle.ts'
 import { candleOf } from './candle-row.ts'
 import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
-import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
+import {
+  isCountedIn,
+  type MinuteCounts,
+  putCounts,
+  putFlow,
+  readCounts,
+  type StoredCounts,
+} from './close-flow.ts'
 import { cutAt } from './close-minutes.ts'
 import { confirmSeconds } from './confirm-seconds.ts'
+import {
+  apartByCounts,
+  countsFrom,
+  loseLacking,
+  readSealedWithout,
+  type SealedWithout,
+} from './lacking-counts.ts'
 import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { requestJoined } from './request-joined.ts'
-import { createRollUp } from './roll-up-candles.ts'
+import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
@@ -37,6 +51,8 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const RETRY = { baseMs: 1_000, capMs: 60_000 }
 const TRIES = 8
+/** Candles and seconds wait for counts, so a later pass soon leaves those that cannot be requested to the next one. */
+const TRIES_AGAIN = 2
 
 interface BackfillTarget {
   readonly parts: SymbolParts
@@ -52,6 +68,8 @@ export interface BackfillOptions {
   readonly pace?: BackfillPace | undefined
   /** Overrides how far each step goes back. */
   readonly fromMs?: number
+  /** Whether this is a later pass, which fills what earlier ones have left. */
+  readonly isAgain?: boolean
   readonly onProgress?: (progress: BackfillProgress) => void
   /** Called when a step is done for all symbols. */
   readonly onStep?: (step: BackfillStep) => Promise<void>
@@ -196,15 +214,14 @@ async function startOf(
   return Math.max(plannedMs, fromMs ?? plannedMs, Math.min(first ?? endMs, began ?? endMs))
 }
 
-async function fillPatiently(
-  chunk: Chunk,
-  { log, coverage }: Pick<BackfillOptions, 'log' | 'coverage'>,
-): Promise<boolean> {
+async function fillPatiently(chunk: Chunk, options: BackfillOptions): Promise<boolean> {
   const { clock, random, signal, writer, venue } = chunk.target.parts
+  const { log } = options
+  const tries = options.isAgain === true && chunk.step.kind === 'counts' ? TRIES_AGAIN : TRIES
   let { range } = chunk
-  for (let attempt = 0; attempt < TRIES; attempt++) {
+  for (let attempt = 0; attempt < tries; attempt++) {
     try {
-      const left = await fill({ ...chunk, range }, coverage)
+      const left = await fill({ ...chunk, range }, options)
       await writer.ready()
       if (left === undefined) return true
       range = { fromMs: left.fromMs, toMs: range.toMs }
@@ -229,7 +246,7 @@ interface Unfilled {
 
 async function fill(
   { target: { parts }, step, range }: Chunk,
-  coverage: CoverageStore,
+  { coverage, fromMs }: BackfillOptions,
 ): Promise<Unfilled | undefined> {
   switch (step.kind) {
     case 'funding':
@@ -242,7 +259,10 @@ async function fill(
       await fillCounts(parts, range)
       return undefined
     case 'candles':
-      await fillCandles(parts, step, range, await joinedToMs(parts, coverage, range))
+      await fillCandles(parts, step, range, {
+        joinedMs: await joinedToMs(parts, coverage, range),
+        past: step.withFlow ? await readFlow(parts, coverage, range, countsFrom(parts, fromMs)) : undefined,
+      })
       return undefined
     case 'seconds':
       if (parts.plan.secondsFrom !== 'candles') return fillBuiltSeconds(parts, coverage, range)
@@ -262,27 +282,58 @@ async function joinedToMs(parts: SymbolParts, coverage: CoverageStore, range: Hi
   return toMs < range.toMs ? toMs : Number.POSITIVE_INFINITY
 }
 
+/** What is stored of the flow of a range. */
+interface StoredFlow {
+  readonly counts: MinuteCounts
+  readonly sealed: SealedWithout
+  /** Whether the trades of a minute without counts may still be requested. */
+  isRequested(openMs: number): boolean
+}
+
+async function readFlow(
+  parts: SymbolParts,
+  coverage: CoverageStore,
+  range: HistoryRange,
+  countsFromMs: number,
+): Promise<StoredFlow> {
+  const { plan, symbol, series, writer } = parts
+  const feed = feedOf('flow', plan.source, symbol, '1m')
+  // Counts from live recording may still wait to be written.
+  await writer.flush()
+  const counts = await readCounts(series, feed, range.fromMs, range.toMs)
+  const sealed = await readSealedWithout(parts, coverage, range)
+  const { gaps } = await coverage.read([feed], range.fromMs, range.toMs)
+  const requested = gaps.filter(({ reason }) => reason !== 'not_provided')
+  const isRequested = (openMs: number) =>
+    openMs >= countsFromMs && requested.some(({ from, to }) => from <= openMs && to > openMs)
+  return { counts, sealed, isRequested }
+}
+
 async function fillCandles(
   parts: SymbolParts,
   step: Extract<BackfillStep, { kind: 'candles' }>,
   range: HistoryRange,
-  /** Minutes from here on lack their rate or open interest. */
-  joinedMs: number,
+  /** Minutes from `joinedMs` on lack their rate or open interest. */
+  { joinedMs, past }: { joinedMs: number; past: StoredFlow | undefined },
 ): Promise<void> {
   const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
   const { source } = plan
   const { interval } = step
   const rollUp = createRollUp({ intervals: step.rollUp, fromMs: range.fromMs })
-  const flow = step.withFlow ? createRollUp({ intervals: step.rollUp, fromMs: range.fromMs }) : undefined
-  // Counts from live recording may still wait to be written.
-  if (step.withFlow) await writer.flush()
-  const counts = step.withFlow
-    ? await readCounts(parts.series, feedOf('flow', source, symbol, '1m'), range.fromMs, range.toMs)
-    : undefined
+  const flow = past && createRollUp({ intervals: step.rollUp, fromMs: range.fromMs })
+  const hopeless: number[] = []
+  const uncounted: RolledCandle[] = []
+  const isHopeless = ({ fromMs, toMs }: HistoryRange) =>
+    hopeless.some((openMs) => openMs >= fromMs && openMs < toMs)
   const derived: { feed: Feed; interval: CandleInterval }[] = step.rollUp.flatMap((coarse) => [
     { feed: candleFeed(source, symbol, coarse), interval: coarse },
     ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
   ])
+  const settled: { feed: Feed; interval: CandleInterval; covered: HistoryRange }[] = []
+  const settle = ({ feed, interval: coarse, covered }: (typeof settled)[number]) => {
+    tracker.confirm(feed, covered.fromMs, covered.toMs)
+    parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
+  }
   for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
     const candles = page.observations.filter(isKline).map(candleOfKline)
     // Includes candles that cannot be served: the store refuses them, which makes them a gap.
@@ -298,11 +349,17 @@ async function fillCandles(
     const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
     for (const row of advanceAround(rollUp, checked, interval, toMs))
       writer.put(candleFeed(source, symbol, row.interval), [candleOf(plan, row, true, derivatives)])
-    if (flow !== undefined) {
+    if (flow !== undefined && past !== undefined) {
       const { good, refused } = checkFlow(parts, interval, checked)
-      const counted = good.map((candle) => withCounts(candle, counts?.get(candle.openMs)))
+      const counted = good.map((candle) => withCounts(candle, past.counts.get(candle.openMs)))
+      for (const { openMs, buys } of counted)
+        if (buys === null && !past.isRequested(openMs)) hopeless.push(openMs)
       refuseRolled(parts, refused, step.rollUp, 'flow')
-      putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
+      const rolled = advanceAround(flow, { good: counted, refused }, interval, toMs)
+      const { complete, lacking } = apartByCounts(rolled, past.sealed, isHopeless)
+      putFlow(parts, complete, true)
+      putFlow(parts, lacking, false)
+      uncounted.push(...lacking)
     }
     const coveredBy = (length: CandleInterval) =>
       page.covered === null ? null : cutAt(page.covered, candleStart(joinedMs, length))
@@ -314,11 +371,14 @@ async function fillCandles(
       // A longer candle is complete only with all of its minutes.
       const covered = coveredBy(coarse)
       if (covered === null) continue
-      tracker.confirm(feed, covered.fromMs, covered.toMs)
-      parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
+      // A row of flow that began on an earlier page may lack counts, so none is complete before the last page.
+      if (feed.dataset === 'flow') settled.push({ feed, interval: coarse, covered })
+      else settle({ feed, interval: coarse, covered })
     }
     await writer.ready()
   }
+  for (const each of settled) settle(each)
+  loseLacking(parts, uncounted)
 }
 
 /** Counts made from other trades than the candle's are ignored. */
@@ -348,6 +408,8 @@ async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void
   // A minute without trades has nothing to count, and need not be requested again.
   const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
   const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
+  for (const { fromMs, toMs } of missing)
+    parts.tracker.missing(feed, Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, minuteFrom(toMs), 'not_provided')
   for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
     if (toMs > fromMs)
       parts.tracker.confirm(feed, minuteFrom(fromMs), Math.floor(toMs / MINUTE_MS) * MINUTE_MS)
