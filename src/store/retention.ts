@@ -25,7 +25,12 @@ const BETWEEN_STEPS_MS = 20
  * come to its end. Space that is returned may be needed sooner.
  */
 const RESTS = { packing: 100, packingBehind: 30, givingBack: 30 }
-const MAX_REST_MS = 5_000
+/**
+ * Rests are taken together once they add up to this: a recorder that finds that somebody else has written reads again
+ * what it knows of the file.
+ */
+const REST_MS = 20_000
+const MAX_REST_MS = 60_000
 
 /**
  * Deletes rows beyond their retention once an hour. The store is open only during a run, because its writer is a
@@ -53,9 +58,12 @@ export function startRetention(
   /** Packing the first days of a service without rests would take half a core for a minute. */
   const unhurried = (endsAtMs: number, rests: number) => {
     let stepStartedMs = elapsedMs(clock)
+    let owedMs = 0
     return async () => {
-      const tookMs = elapsedMs(clock) - stepStartedMs
-      const mayGoOn = await rest(Math.min(Math.max(BETWEEN_STEPS_MS, rests * tookMs), MAX_REST_MS))
+      owedMs += rests * (elapsedMs(clock) - stepStartedMs)
+      const isDue = owedMs >= REST_MS
+      const mayGoOn = await rest(isDue ? Math.min(owedMs, MAX_REST_MS) : BETWEEN_STEPS_MS)
+      if (isDue) owedMs = 0
       stepStartedMs = elapsedMs(clock)
       return mayGoOn && stepStartedMs < endsAtMs
     }
