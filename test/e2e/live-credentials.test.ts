@@ -75,7 +75,7 @@ async function startLive(env: Record<string, string>) {
 test('without credentials: a clear line at the start and in /v1/status, the venue is asked instead, and nothing ends', async () => {
   const { service, get, until } = await startLive({})
   const source = await until(({ rows_inserted }) => rows_inserted > 0, 'rows are asked for')
-  assert.match(source.notice ?? '', /kalshi: no key id and no private key given.*asked for over REST/)
+  assert.match(source.notice ?? '', /kalshi: no key id and no private key given.*polled over REST/)
   assert.match(service.printed(), /no key id and no private key given/)
   assert.equal((await get('/v1/snapshots?source=predmkt_b&symbol=BTC&limit=5')).status, 200)
   assert.equal(await openSockets(), 0)
