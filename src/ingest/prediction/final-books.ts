@@ -9,6 +9,7 @@ import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
+import type { RunningMarket } from './follow-unresolved-markets.ts'
 import { type FollowedMarket, mayHaveClosed, mayRunOn, RUNS_ON_WITHIN_MS } from './followed-market.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import type { OpenInterestRecorder } from './record-open-interest.ts'
@@ -33,11 +34,14 @@ export class FinalBooks {
   readonly #known: Promise<void>
   readonly #startedMs: number
   /** Markets of an earlier run that should be running, and were not listed in this one. */
-  readonly #expected = new Set<string>()
+  readonly #expected = new Map<string, MarketType | null>()
+  /** Up to here their absence is a gap. */
+  #lackingToMs: number
 
   constructor(parts: FinalBooksParts) {
     this.#parts = parts
     this.#startedMs = parts.clock.now()
+    this.#lackingToMs = this.#startedMs
     this.#known = parts.plan.hasTokens ? Promise.resolve() : this.#readEarlier()
     this.#known.catch(() => {})
   }
@@ -53,27 +57,35 @@ export class FinalBooks {
   }
 
   /**
-   * Their books are not recorded and sums lack them until they are listed, so nothing since the start is final until
-   * then, for at most as long as for other markets that lists leave out.
+   * Their books are not recorded and sums lack them until they are listed, so what follows the start is a gap and not
+   * final until then, for at most as long as for other markets that lists leave out.
    */
-  expect(marketIds: readonly string[]): void {
-    for (const marketId of marketIds) this.#expected.add(marketId)
+  expect(running: readonly RunningMarket[]): void {
+    for (const { marketId, marketType } of running) this.#expected.set(marketId, marketType ?? null)
   }
 
   /** Returns up to when they are final now. */
   advance(nowMs: number, listedMs: number | undefined): number {
     const { plan } = this.#parts
     const knownMs = plan.hasTokens ? nowMs : this.#endsKnownTo(nowMs, listedMs)
-    const finalMs = Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs, this.#listedTo(nowMs)))
+    const listedToMs = this.#listedTo(nowMs, listedMs)
+    const finalMs = Math.max(0, Math.min(nowMs - plan.booksFinalAfterMs, knownMs, listedToMs))
     this.#beforeMs = Math.max(this.#beforeMs, finalMs)
     return finalMs
   }
 
-  #listedTo(nowMs: number): number {
-    for (const marketId of this.#expected)
+  #listedTo(nowMs: number, listedMs: number | undefined): number {
+    for (const marketId of this.#expected.keys())
       if (this.#parts.markets.has(marketId)) this.#expected.delete(marketId)
     const isLacking = this.#expected.size > 0 && nowMs < this.#startedMs + RUNS_ON_WITHIN_MS
-    return isLacking ? this.#startedMs : Number.POSITIVE_INFINITY
+    if (!isLacking) return Number.POSITIVE_INFINITY
+    // Before the first answer nobody lacks anything yet.
+    if (listedMs !== undefined) {
+      const lacking = { fromMs: this.#lackingToMs, toMs: nowMs }
+      for (const type of new Set(this.#expected.values())) this.missed(type, lacking)
+      this.#lackingToMs = nowMs
+    }
+    return this.#startedMs
   }
 
   missed(type: MarketType | null, missed: HistoryRange): void {

@@ -59,7 +59,7 @@ test('a market that an answer leaves out is requested until it has a winner', as
     },
     signal: new AbortController().signal,
     onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
-    onRunning: (marketIds) => void running.push(...marketIds),
+    onRunning: (markets) => void running.push(...markets.map(({ marketId }) => marketId)),
     onListed() {},
     onError: (error) => assert.fail(String(error)),
   })

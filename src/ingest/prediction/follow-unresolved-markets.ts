@@ -3,7 +3,7 @@
  * ended while nothing was recorded. They are requested until each has a winner, or for a day. Markets that have a
  * winner, but whose trades were not final, are requested once as well, because their sweep may not have finished.
  */
-import type { MarketInput } from '../../core/rows/market.ts'
+import { MARKET_TYPES, type MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { CoverageStore } from '../../store/coverage.ts'
@@ -21,6 +21,8 @@ const MARGIN_MS = 60_000
 /** A market that already has a winner may still have waited for its last sweep. */
 const SWEPT_AFTER_MS = 16 * 60_000
 
+export type RunningMarket = Pick<MarketInput, 'marketId' | 'marketType'>
+
 export async function followUnresolvedMarkets(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
@@ -32,7 +34,7 @@ export async function followUnresolvedMarkets(options: {
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
   /** Called with the stored markets that should be running now. */
-  onRunning: (marketIds: readonly string[]) => void
+  onRunning: (running: readonly RunningMarket[]) => void
   /** Called when all of them were listed once, or given up. */
   onListed: () => void
   onError: (error: unknown) => void
@@ -114,15 +116,19 @@ async function readStored(
   plan: PredictionPlan,
   symbol: AssetSymbol,
   nowMs: number,
-): Promise<{ newestEndMs: number | undefined; unresolved: Unresolved; running: string[] }> {
+): Promise<{ newestEndMs: number | undefined; unresolved: Unresolved; running: RunningMarket[] }> {
   let newestEndMs: number | undefined
   const unresolved: Unresolved = new Map()
-  const running: string[] = []
+  const running: RunningMarket[] = []
   for await (const row of scanMarkets(markets, { source: plan.source, symbol })) {
     const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
     if (endMs > nowMs) {
       const hasBegun = row.start_time !== null && Date.parse(row.start_time) <= nowMs
-      if (hasBegun && row.status === 'open') running.push(row.market_id)
+      if (hasBegun && row.status === 'open')
+        running.push({
+          marketId: row.market_id,
+          marketType: MARKET_TYPES.find((type) => type === row.market_type) ?? null,
+        })
       continue
     }
     if (endMs < nowMs - MARKETS_BACK_MS) break

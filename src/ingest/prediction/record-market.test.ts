@@ -362,7 +362,7 @@ test('books since lists leave out a running contract are not final, nor any befo
   for (const [isUnresolvedListed, expected, lostFromMs] of [
     [true, [], 310_000],
     [false, [], 250_000],
-    [true, ['KX-LEFT-OUT'], 250_000],
+    [true, [{ marketId: 'KX-LEFT-OUT', marketType: null }], 250_000],
   ] as const) {
     const { clock, store, writer } = await setUp(t)
     const stop = new AbortController()

@@ -16,6 +16,7 @@ import { withReferences, withVolume } from './complete-market.ts'
 import { DoubtedVolumes } from './doubted-volumes.ts'
 import { FinalBooks } from './final-books.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
+import type { RunningMarket } from './follow-unresolved-markets.ts'
 import {
   type FollowedMarket,
   isDone,
@@ -77,7 +78,7 @@ export interface MarketsRecorder extends LiveRecorder {
   /** Takes a market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
   /** Markets of an earlier run that should be running, so lists that lack them are not whole. */
-  expect(marketIds: readonly string[]): void
+  expect(running: readonly RunningMarket[]): void
   /** Called when the unresolved markets of an earlier run were listed. */
   listedUnresolved(): void
   readonly size: number
@@ -218,8 +219,8 @@ class SymbolMarkets implements MarketsRecorder {
     this.#receivedMarket(market)
   }
 
-  expect(marketIds: readonly string[]): void {
-    this.#finalBooks.expect(marketIds)
+  expect(running: readonly RunningMarket[]): void {
+    this.#finalBooks.expect(running)
   }
 
   listedUnresolved(): void {

@@ -55,7 +55,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         series: store.series,
         coverage: store.coverage,
         onMarket: (market) => recorder.unresolved(market),
-        onRunning: (marketIds) => recorder.expect(marketIds),
+        onRunning: (running) => recorder.expect(running),
         onListed: () => recorder.listedUnresolved(),
       }).catch((error) => {
         if (!signal.aborted) onError(error)
