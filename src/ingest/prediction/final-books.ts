@@ -75,8 +75,14 @@ export class FinalBooks {
   }
 
   #listedTo(nowMs: number, listedMs: number | undefined): number {
-    for (const marketId of this.#expected.keys())
-      if (this.#parts.markets.has(marketId)) this.#expected.delete(marketId)
+    for (const [marketId, type] of this.#expected) {
+      const followed = this.#parts.markets.get(marketId)
+      if (followed === undefined) continue
+      this.#expected.delete(marketId)
+      // It was found only after its end, so no list has proven that it was followed until then.
+      const { endMs } = followed.recorder
+      if (endMs <= followed.followedMs) this.missed(type, { fromMs: this.#lackingToMs, toMs: endMs })
+    }
     const isLacking = this.#expected.size > 0 && nowMs < this.#startedMs + RUNS_ON_WITHIN_MS
     if (!isLacking) return Number.POSITIVE_INFINITY
     // Before the first answer nobody lacks anything yet.

@@ -59,6 +59,7 @@ test('a market that an answer leaves out is requested until it has a winner', as
     },
     signal: new AbortController().signal,
     onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
+    isFollowed: () => true,
     onRunning: (markets) => void running.push(...markets.map(({ marketId }) => marketId)),
     onListed() {},
     onError: (error) => assert.fail(String(error)),
@@ -88,6 +89,7 @@ test('markets with a winner are listed again where their trades were not final; 
     ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
     ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
     onMarket() {},
+    isFollowed: () => true,
     onRunning() {},
     onListed() {
       listed += 1
@@ -121,6 +123,7 @@ test('if nothing was ever final, markets with a winner are listed since the firs
     ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
     ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
     onMarket: ({ marketId }) => void found.push(marketId),
+    isFollowed: () => true,
     onRunning() {},
     onListed: () => void found.push('listed'),
     onError: (error) => assert.fail(String(error)),
@@ -136,4 +139,42 @@ test('if nothing was ever final, markets with a winner are listed since the firs
       [0, 0, 0],
     ],
   )
+})
+
+test('a market that ends after the start without ever being listed is requested from its end on', async () => {
+  const clock = pacedClock(START_MS, 10_000)
+  const store = await storesIn(':memory:', clock).environment('test')
+  const opened = (marketId: string, endMs: number) =>
+    ({ ...market(marketId, endMs), status: 'open' }) as const
+  const endMs = START_MS + 40_000
+  await store.write({ markets: [opened('0xaa', endMs), opened('0xbb', endMs), opened('0xcc', endMs)] })
+  const winners: Record<string, string> = {}
+  const asked: number[] = []
+  const found: string[] = []
+  async function* history({ range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+    asked.push(clock.now() - endMs)
+    if (asked.length > 1) Object.assign(winners, { '0xaa': 'Up', '0xbb': 'Down' })
+    const listed = ['0xaa', '0xbb', '0xdd'].map((id) =>
+      market(id, endMs + (id === '0xdd' ? 3_600_000 : 0), winners[id]),
+    )
+    const observations = listed
+      .filter(({ endTime }) => (endTime ?? 0) >= range.fromMs && (endTime ?? 0) < range.toMs)
+      .map(observationOf)
+    yield { observations, covered: range, missing: [] }
+  }
+  let listed = 0
+  const following = followUnresolvedMarkets({
+    ...{ plan: VENUES.polymarket.plan, symbol: 'BTC', venue: { history }, markets: store.markets, clock },
+    ...{ series: store.series, coverage: store.coverage, signal: new AbortController().signal },
+    onMarket: ({ marketId, status }) => void found.push(`${marketId} ${status}`),
+    isFollowed: (marketId) => marketId === '0xcc',
+    onRunning() {},
+    onListed: () => void listed++,
+    onError: (error) => assert.fail(String(error)),
+  })
+  await clock.during(following)
+  await store.close()
+  assert.ok(asked[0] !== undefined && asked[0] >= 60_000, 'not before lists had time to show it')
+  assert.equal(asked.length, 2)
+  assert.deepEqual(found, ['0xaa closed', '0xbb closed', '0xaa resolved', '0xbb resolved'])
 })

@@ -77,6 +77,7 @@ export interface SymbolMarketsParts extends RestoreMarketsParts {
 export interface MarketsRecorder extends LiveRecorder {
   /** Takes a market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
+  isFollowed(marketId: string): boolean
   /** Markets of an earlier run that should be running, so lists that lack them are not whole. */
   expect(running: readonly RunningMarket[]): void
   /** Called when the unresolved markets of an earlier run were listed. */
@@ -217,6 +218,10 @@ class SymbolMarkets implements MarketsRecorder {
 
   unresolved(market: MarketInput): void {
     this.#receivedMarket(market)
+  }
+
+  isFollowed(marketId: string): boolean {
+    return this.#markets.has(marketId)
   }
 
   expect(running: readonly RunningMarket[]): void {

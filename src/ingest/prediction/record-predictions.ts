@@ -55,6 +55,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         series: store.series,
         coverage: store.coverage,
         onMarket: (market) => recorder.unresolved(market),
+        isFollowed: (marketId) => recorder.isFollowed(marketId),
         onRunning: (running) => recorder.expect(running),
         onListed: () => recorder.listedUnresolved(),
       }).catch((error) => {
