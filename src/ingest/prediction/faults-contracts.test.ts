@@ -20,7 +20,7 @@ const CASES: readonly FaultCase[] = [
     lastsMs: 30_000,
     gap: false,
   },
-  { name: 'reorder', faults: [{ kind: 'reorder', venue, durationMs: 15_000 }], lastsMs: 45_000, gap: true },
+  { name: 'reorder', faults: [{ kind: 'reorder', venue, durationMs: 15_000 }], lastsMs: 60_000, gap: true },
   { name: 'drop', faults: [{ kind: 'drop', venue, durationMs: 15_000 }], lastsMs: 60_000, gap: true },
   { name: 'mute', faults: [{ kind: 'mute', venue, symbol, durationMs: 20_000 }], lastsMs: 75_000, gap: true },
   { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 110_000, gap: true },
