@@ -73,6 +73,21 @@ test('minutes that are closed without the open interest of their time are shown,
     ...['row 1m 3', 'row 1m 4', 'observed 1m 3 4', 'final 1m 4', 'observed 5m 3 4', 'final 5m 0'],
     ...['gap 1m 4 5 venue_down', 'gap 5m 0 5 venue_down'],
   ])
+
+  // After a restart the whole day is requested again, and what was final before has the values of its time.
+  calls.length = 0
+  const before = { '1m': at(4), '5m': at(0) } as Record<string, number>
+  closeMinutes(parts, at(0), (interval) => before[interval] ?? 0).take(
+    { ...page, covered: { fromMs: at(0), toMs: at(5) } },
+    at(-60),
+  )
+  assert.deepEqual(calls.slice(-2), ['gap 1m 4 5 venue_down', 'gap 5m 0 5 venue_down'])
+  before['5m'] = at(5)
+  closeMinutes(parts, at(0), (interval) => before[interval] ?? 0).take(
+    { ...page, covered: { fromMs: at(0), toMs: at(5) } },
+    at(-60),
+  )
+  assert.equal(calls.at(-1), 'gap 1m 4 5 venue_down')
 })
 
 test('while no minute can be closed, only what changed is shown again', () => {

@@ -4,7 +4,7 @@
  * answer are counted. A candle that cannot be served is requested again for a while; then it and the longer candles
  * that contain it are gaps, until the backfill gets a better one after they have ended.
  */
-import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
@@ -24,7 +24,10 @@ const HELD_AGAIN_AFTER_MS = 60 * 60_000
 
 export type MinuteCloser = ReturnType<typeof closeMinutes>
 
-export function closeMinutes(parts: SymbolParts, fromMs: number) {
+/** Up to when the candles of an interval were final when this run began. */
+export type FinalBefore = (interval: CandleInterval) => number
+
+export function closeMinutes(parts: SymbolParts, fromMs: number, finalBefore: FinalBefore = () => 0) {
   const { plan, symbol, writer, derivatives, counts, clock } = parts
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
   const received = new Map<number, Candle & { isLast?: boolean }>()
@@ -109,7 +112,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
       closedToMs = toMs
       for (const openMs of received.keys()) if (openMs < toMs) received.delete(openMs)
       changedMs = Math.min(changedMs, toMs)
-      settleCandles(parts, page, unknownMs)
+      settleCandles(parts, page, unknownMs, finalBefore)
       return checked
     },
     get closedToMs() {
@@ -121,7 +124,12 @@ export function closeMinutes(parts: SymbolParts, fromMs: number) {
 }
 
 /** A longer candle is final when its last minute is. Minutes from `unknownMs` on are not complete. */
-function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number): void {
+function settleCandles(
+  parts: SymbolParts,
+  page: HistoryPage,
+  unknownMs: number,
+  finalBefore: FinalBefore,
+): void {
   const { plan, symbol, tracker } = parts
   const covered = page.covered && cutAt(page.covered, unknownMs)
   recordPageCoverage(parts, [candleFeed(plan.source, symbol, '1m')], { ...page, covered })
@@ -134,15 +142,13 @@ function settleCandles(parts: SymbolParts, page: HistoryPage, unknownMs: number)
   }
   if (page.covered === null || page.covered.toMs <= unknownMs) return
   const fromMs = Math.max(page.covered.fromMs, unknownMs)
-  // A longer candle will be written again as a whole, so it is a gap from its start, even for requests that end before
-  // `fromMs`.
-  for (const interval of ['1m', ...COARSE_INTERVALS] as const)
-    tracker.lost(
-      candleFeed(plan.source, symbol, interval),
-      candleStart(fromMs, interval),
-      page.covered.toMs,
-      'venue_down',
-    )
+  for (const interval of ['1m', ...COARSE_INTERVALS] as const) {
+    // A longer candle will be written again as a whole, so it is a gap from its start, even for requests that end
+    // before `fromMs`. What an earlier run marked as final has its values and stays as it is.
+    const lostMs = Math.max(candleStart(fromMs, interval), finalBefore(interval))
+    if (lostMs >= page.covered.toMs) continue
+    tracker.lost(candleFeed(plan.source, symbol, interval), lostMs, page.covered.toMs, 'venue_down')
+  }
 }
 
 /** The part of a range before an end, or null. */

@@ -4,7 +4,7 @@
  *   today's minutes belong to live recording, which rolls them up; the days before belong to the backfill
  */
 
-import { candleStart } from '../../core/interval.ts'
+import { type CandleInterval, candleStart } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -31,6 +31,7 @@ import {
   recordVenue,
 } from '../shared/record-venue.ts'
 import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
+import type { FinalBefore } from './close-minutes.ts'
 import { DERIVATIVES_KEPT_MS, loadDerivatives } from './join-derivatives.ts'
 import { countsFrom } from './lacking-counts.ts'
 import { SymbolRecorder } from './record-symbol.ts'
@@ -78,13 +79,14 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       await retractUnconfirmed(store, plan, part.symbol, startMs)
       await retractUnreceived(store, plan, part.symbol, startMs)
       const left = await readUnclosedTrades(store, plan, part.symbol, fromMs, startMs)
+      const finalBefore = await readFinalCandles(part)
       const failed = countFailures(clock)
       const onError = (error: unknown) => {
         const failures = failed()
         if (failures > 0)
           log.warn({ venue: venue.describe.name, err: error, failures }, 'trades not repaired')
       }
-      opened.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left }))
+      opened.set(part.symbol, new SymbolRecorder(part, { fromMs, onError, left, finalBefore }))
     }
     if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)
     for (const part of parts) recordNotProvided(part, startMs)
@@ -162,6 +164,16 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     counts: () => ({ ...counts }),
     backfill: () => (progress === undefined ? null : { ...progress }),
   })
+}
+
+/** What an earlier run marked as final stays final. */
+async function readFinalCandles({ plan, symbol, series }: SymbolParts): Promise<FinalBefore> {
+  const intervals = ['1m', ...COARSE_INTERVALS] as const
+  const known = await series.finality(intervals.map((interval) => candleFeed(plan.source, symbol, interval)))
+  const beforeMs = new Map<CandleInterval, number>(
+    intervals.map((interval, at) => [interval, known[at]?.before ?? 0]),
+  )
+  return (interval) => beforeMs.get(interval) ?? 0
 }
 
 /** Starts the flows that have not started yet, because some may have failed in an earlier attempt. */

@@ -25,7 +25,7 @@ import { tradeFact } from './backfill-trade-candles.ts'
 import { candleOfKline } from './candle.ts'
 import { closeCountedSeconds } from './close-counted-seconds.ts'
 import { closeFlow, type FlowCloser } from './close-flow.ts'
-import { closeMinutes, type MinuteCloser } from './close-minutes.ts'
+import { closeMinutes, type FinalBefore, type MinuteCloser } from './close-minutes.ts'
 import { closeNumberedSeconds } from './close-numbered-seconds.ts'
 import type { SecondCloser } from './close-seconds.ts'
 import { closeVenueSeconds } from './close-venue-seconds.ts'
@@ -51,6 +51,7 @@ interface SymbolRecorderOptions {
   /** Live recording starts here; everything before comes from the backfill. */
   readonly fromMs: number
   readonly onError: (error: unknown) => void
+  readonly finalBefore?: FinalBefore
   /** Trades of the previous run whose seconds are not closed. */
   readonly left?: UnclosedTrades | undefined
 }
@@ -102,7 +103,7 @@ export class SymbolRecorder implements LiveRecorder {
     else this.seconds = closeNumberedSeconds(parts, derivatives, prover)
     const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
     this.flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
-    this.minutes = closeMinutes(parts, fromMs)
+    this.minutes = closeMinutes(parts, fromMs, options.finalBefore)
     this.streamed = observeStreamed(parts)
     this.follower = follower
     this.derivatives = derivatives
