@@ -403,8 +403,9 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
       return [...claims.map((text) => `2 ${text}`), ...(await sealed.look()), ...budget.refusals()]
     },
     async judge() {
-      // The last minutes are not closed yet.
-      const toMs = time.nowMs - 3 * MINUTE_MS
+      // The last minutes are not closed yet. One without a trade, and those around it, wait until a trade follows it or
+      // the venue would have published it by now (three minutes after its end).
+      const toMs = time.nowMs - (world.quietMinutes === undefined ? 3 : 6) * MINUTE_MS
       const wrong = (await compare(startedMs, toMs)).map((text) => `1 ${text}`)
       // No gap is left in what the venue still has.
       for (const feed of feeds) {
