@@ -3,13 +3,16 @@ import type { Feed } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
 import type { EnvironmentWrite } from '../../store/environment.ts'
-import type { RefusedRows } from './refused-rows.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { instrumentOf, isPutAgain, type RefusedRows } from './refused-rows.ts'
 import type { CoverageDecision, FeedBatch, RowBatch } from './row-batch.ts'
 
 interface ChangeParts {
   readonly refused: RefusedRows
   readonly clock: Clock
   readonly coverage: Pick<CoverageStore, 'read'>
+  readonly series: Pick<SeriesStore, 'finality' | 'count'>
   /** Repeats a read of the store until it succeeds. */
   readonly persist: <T>(work: () => Promise<T>) => Promise<T>
 }
@@ -73,11 +76,36 @@ async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<Cov
   return changes
 }
 
-/** The time of a refused row becomes a gap; coverage recorded there is set aside. */
+/**
+ * The time of a refused row becomes a gap; coverage recorded there is set aside. A row that is stored and final stays as
+ * it is: that the venue's answer for it cannot be read now says nothing about the one before.
+ */
 async function hold(feed: Feed, row: unknown, parts: ChangeParts): Promise<CoverageChange[]> {
   const { refused, clock, coverage, persist } = parts
+  if (await persist(() => isStoredAndFinal(feed, row, parts))) return []
   const { fromMs, toMs } = refused.add(feed, row, clock.now())
   const known = await persist(() => coverage.read([feed], fromMs, toMs))
   for (const span of known.observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
   return [retracted(feed, fromMs, toMs), gap(feed, fromMs, toMs, 'not_observed')]
+}
+
+async function isStoredAndFinal(
+  feed: Feed,
+  row: unknown,
+  { refused, clock, series }: ChangeParts,
+): Promise<boolean> {
+  if (!isPutAgain(feed)) return false
+  const { fromMs, toMs }: HistoryRange = refused.spanOf(feed, row, clock.now())
+  const [known] = await series.finality([feed])
+  if (known === undefined || known.before < toMs) return false
+  const instrument = instrumentOf(row)
+  const filters = instrument === '' ? {} : { filters: { instruments: [instrument] } }
+  const query = {
+    feeds: [feed],
+    range: { from: fromMs, to: toMs },
+    order: 'asc',
+    limit: 1,
+    ...filters,
+  } as const
+  return (await series.count(query)) > 0
 }

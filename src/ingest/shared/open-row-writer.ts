@@ -8,7 +8,7 @@ import { createRowWriter, type RowWriter } from './write-rows.ts'
 
 export function openRowWriter(options: {
   venue: Pick<Venue, 'deadLetters'>
-  store: Pick<EnvironmentStore, 'write' | 'coverage'>
+  store: Pick<EnvironmentStore, 'write' | 'coverage' | 'series'>
   clock: Clock
   random: () => number
   log: Logger

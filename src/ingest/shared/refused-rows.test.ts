@@ -283,6 +283,44 @@ test('an observation that is taken back does not come again with the repaired ro
   await end()
 })
 
+test('a row that is stored and final stays as it is if a later answer for it is refused', async () => {
+  const { store, writer, tracker: track, end } = await setUp()
+  const feed = candleFeed('cexa', 'BTC', '1m')
+  const tracker = track(feed)
+  const at = (minute: number) => START_MS + minute * 60_000
+  const gaps = async () => {
+    await writer.flush()
+    const found = await store.coverage.read([feed], at(0), at(4))
+    return found.gaps.map(({ from, to }) => [(from - START_MS) / 60_000, (to - START_MS) / 60_000])
+  }
+  const page = {
+    feeds: [feed],
+    range: { from: at(0), to: at(4) },
+    order: 'asc',
+    limit: 9,
+    separator: ',',
+  } as const
+  // The venue has no candle of minute 1.
+  for (const minute of [0, 2, 3]) writer.put(feed, [{ ...candle(at(minute)), numTrades: 1 }])
+  tracker.confirm(feed, at(0), at(4))
+  writer.final(feed, at(3))
+  assert.deepEqual(await gaps(), [])
+  const { text } = await store.series.page(page)
+  for (const minute of [0, 1, 2, 3]) writer.put(feed, [{ ...candle(at(minute)), numTrades: 1, low: '0' }])
+  tracker.confirm(feed, at(0), at(4))
+  // Of minute 1 nothing is stored that the answer could have been, and minute 3 is not final.
+  const expected = [
+    [1, 2],
+    [3, 4],
+  ]
+  assert.deepEqual(await gaps(), expected)
+  writer.refuse(feed, at(2))
+  assert.deepEqual(await gaps(), expected)
+  assert.equal((await store.series.page(page)).text, text)
+  assert.equal(writer.stats().refused, 4)
+  await end()
+})
+
 test('a later answer of the venue without the row closes its gap; one that is refused again does not', async () => {
   const { store, writer, tracker: track, end } = await setUp()
   const feed = candleFeed('cexa', 'BTC', '1m')

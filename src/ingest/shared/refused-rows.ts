@@ -38,6 +38,8 @@ interface Refused {
 /** Rows of these datasets are put again with every answer of the venue; trades and books are put only once. */
 const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
 
+export const isPutAgain = ({ dataset }: Feed): boolean => PUT_AGAIN.includes(dataset)
+
 const NONE: readonly Refused[] = []
 
 export function createRefusedRows() {
@@ -81,6 +83,7 @@ export function createRefusedRows() {
     get size() {
       return feeds.size
     },
+    spanOf,
     has: (feed: Feed) => feeds.size > 0 && feeds.has(feedName(feed)),
     /** Returns the time of the row. The caller passes the coverage within it to `setAside`. */
     add,
@@ -117,7 +120,7 @@ export function createRefusedRows() {
      */
     clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[] {
       const isWhole = (entry: Refused) => range.fromMs <= entry.fromMs && entry.toMs <= range.toMs
-      if (isAnswer && PUT_AGAIN.includes(feed.dataset) && feeds.size > 0) {
+      if (isAnswer && isPutAgain(feed) && feeds.size > 0) {
         const answered = of(feed).filter(isWhole)
         keep(
           feed,
@@ -204,7 +207,7 @@ export function timeOf(row: unknown): number {
 /** Only candles and flow have open rows. */
 export const isOpen = (row: unknown): boolean => asRow(row).closed === false
 
-function instrumentOf(row: unknown): string {
+export function instrumentOf(row: unknown): string {
   const { market, tokenId, marketId } = asRow(row)
   return String(market?.tokenId ?? market?.marketId ?? tokenId ?? marketId ?? '')
 }

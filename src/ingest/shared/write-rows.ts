@@ -8,7 +8,7 @@
  * recorders, which in turn stop reading their sockets.
  *
  * A row that the store refuses is left out, and the others are written. The time of the refused row becomes a gap, and
- * neither coverage nor finality extends over it (refused-rows.ts).
+ * neither coverage nor finality extends over it (refused-rows.ts), unless a row of this time is stored and final.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { RowInputs } from '../../core/rows/row-kinds.ts'
@@ -68,7 +68,7 @@ interface RowWriterStats {
 const waitingIn = (batch: RowBatch) => batch.size + batch.changes.length
 
 export function createRowWriter(options: {
-  store: Pick<EnvironmentStore, 'write' | 'coverage'>
+  store: Pick<EnvironmentStore, 'write' | 'coverage' | 'series'>
   clock: Clock
   random: () => number
   log: Logger
@@ -109,7 +109,8 @@ export function createRowWriter(options: {
     for (;;) {
       const undo = refused.snapshot()
       try {
-        const changes = await batchChanges(batch, { refused, clock, coverage: store.coverage, persist })
+        const { coverage, series } = store
+        const changes = await batchChanges(batch, { refused, clock, coverage, series, persist })
         const result = await persist((attempt) => {
           if (attempt === 1) batch.leaveOutReplaced()
           return store.write({ rows: batch.acceptedRows(), ...changes })
