@@ -4,7 +4,6 @@ import type { Clock } from '../../kit/clock.ts'
 import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
 import type { EnvironmentWrite } from '../../store/environment.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import type { HistoryRange } from '../../venues/venue.ts'
 import { instrumentOf, isPutAgain, type RefusedRows } from './refused-rows.ts'
 import type { CoverageDecision, FeedBatch, RowBatch } from './row-batch.ts'
 
@@ -77,27 +76,24 @@ async function changesOfRefused(own: FeedBatch, parts: ChangeParts): Promise<Cov
 }
 
 /**
- * The time of a refused row becomes a gap; coverage recorded there is set aside. A row that is stored and final stays as
- * it is: that the venue's answer for it cannot be read now says nothing about the one before.
+ * The time of a refused row becomes a gap; coverage recorded there is set aside. A row that is stored, final and outside
+ * of gaps stays as it is: that the venue's answer for it cannot be read now says nothing about the one before.
  */
 async function hold(feed: Feed, row: unknown, parts: ChangeParts): Promise<CoverageChange[]> {
   const { refused, clock, coverage, persist } = parts
-  if (await persist(() => isStoredAndFinal(feed, row, parts))) return []
+  if (isPutAgain(feed) && (await persist(() => isSealed(feed, row, parts)))) return []
   const { fromMs, toMs } = refused.add(feed, row, clock.now())
   const known = await persist(() => coverage.read([feed], fromMs, toMs))
   for (const span of known.observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
   return [retracted(feed, fromMs, toMs), gap(feed, fromMs, toMs, 'not_observed')]
 }
 
-async function isStoredAndFinal(
-  feed: Feed,
-  row: unknown,
-  { refused, clock, series }: ChangeParts,
-): Promise<boolean> {
-  if (!isPutAgain(feed)) return false
-  const { fromMs, toMs }: HistoryRange = refused.spanOf(feed, row, clock.now())
+async function isSealed(feed: Feed, row: unknown, parts: ChangeParts): Promise<boolean> {
+  const { refused, clock, coverage, series } = parts
+  const { fromMs, toMs } = refused.spanOf(feed, row, clock.now())
   const [known] = await series.finality([feed])
   if (known === undefined || known.before < toMs) return false
+  if (!(await coverage.read([feed], fromMs, toMs)).complete) return false
   const instrument = instrumentOf(row)
   const filters = instrument === '' ? {} : { filters: { instruments: [instrument] } }
   const query = {

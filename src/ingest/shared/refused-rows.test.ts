@@ -318,6 +318,15 @@ test('a row that is stored and final stays as it is if a later answer for it is 
   assert.deepEqual(await gaps(), expected)
   assert.equal((await store.series.page(page)).text, text)
   assert.equal(writer.stats().refused, 4)
+  // A row that is doubted is not confirmed by an answer that cannot be read.
+  tracker.lost(feed, at(0), at(1), 'not_observed')
+  await writer.flush()
+  writer.put(feed, [{ ...candle(at(0)), numTrades: 1, low: '0' }])
+  tracker.confirm(feed, at(0), at(1))
+  assert.deepEqual(await gaps(), [
+    [0, 2],
+    [3, 4],
+  ])
   await end()
 })
 
