@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Writable } from 'node:stream'
-import type { Client, types } from 'pg'
+import type { Client, QueryResult, types } from 'pg'
 import { StoreUnavailableError, WritesRefusedError } from '../../core/store-unavailable.ts'
 import { type PostgresAddress, tlsOptions } from './address.ts'
+import type { Statement } from './database.ts'
+import { describedOnce } from './described-once.ts'
 import { findHost, type HostAttempt } from './find-host.ts'
 
 /** Shows in `pg_stat_activity` which process a connection belongs to. The server truncates longer names. */
@@ -36,6 +38,7 @@ export interface ServerConnection {
   /** Tables may be on several servers (Citus), so one statement or snapshot does not read a single moment. */
   readonly isSpread: boolean
   readonly isBroken: () => boolean
+  ask(statement: Statement, values?: readonly unknown[]): Promise<QueryResult>
   /** Stops waiting for an answer; the connection cannot be used any more. */
   abandon(): void
   /** The number of the next write, from 1. */
@@ -193,8 +196,15 @@ async function connectTo(
       await client.end()
       return { connection: undefined, isReadOnly: true, server }
     }
+    const queryOf = describedOnce(driver.Query)
     const connection: ServerConnection = {
       client,
+      ask: (statement, values) =>
+        new Promise((resolve, reject) => {
+          client.query(
+            queryOf(statement, values, (error, result) => (error ? reject(error) : resolve(result))),
+          )
+        }),
       id: randomUUID(),
       pid: state.pid,
       isSpread: state.is_spread,

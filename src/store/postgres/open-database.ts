@@ -75,14 +75,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   let isClosed = false
   let isSpread: boolean | undefined
 
-  const send = async (
-    connection: ServerConnection,
-    { name, text }: Statement,
-    values?: readonly unknown[],
-  ) => {
-    if (clock !== systemClock)
-      connection.client.query({ ...SET_TIME, values: [String(clock.now())] }).catch(() => {})
-    return connection.client.query({ name, text, values: values as unknown[] })
+  const send = (connection: ServerConnection, query: Statement, values?: readonly unknown[]) => {
+    if (clock !== systemClock) connection.ask(SET_TIME, [String(clock.now())]).catch(() => {})
+    return connection.ask(query, values)
   }
   const on = async <R>(run: (connection: ServerConnection) => Promise<R>): Promise<R> => {
     if (isClosed) throw new StoreClosedError()
