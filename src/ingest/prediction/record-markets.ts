@@ -77,6 +77,7 @@ export interface SymbolMarketsParts extends RestoreMarketsParts {
 export interface MarketsRecorder extends LiveRecorder {
   /** Takes a market of an earlier run. It does not count as a list of the current markets. */
   unresolved(market: MarketInput): void
+  /** Whether the market was listed in this run. */
   isFollowed(marketId: string): boolean
   /** Markets of an earlier run that should be running, so lists that lack them are not whole. */
   expect(running: readonly RunningMarket[]): void

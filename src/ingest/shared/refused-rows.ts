@@ -83,7 +83,6 @@ export function createRefusedRows() {
     get size() {
       return feeds.size
     },
-    spanOf,
     has: (feed: Feed) => feeds.size > 0 && feeds.has(feedName(feed)),
     /** Returns the time of the row. The caller passes the coverage within it to `setAside`. */
     add,
@@ -174,7 +173,7 @@ function inside(ranges: readonly HistoryRange[], { fromMs, toMs }: HistoryRange)
 }
 
 /** The time that a row of a feed covers. */
-function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
+export function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
   const timeMs = timeOf(row)
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)
     return { fromMs: nowMs - UNTIMED_MS, toMs: nowMs + 1 }

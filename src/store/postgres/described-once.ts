@@ -38,8 +38,7 @@ export function describedOnce(driver: typeof Query) {
         super.prepare(connection)
         return
       }
-      const { fields, _parsers, _prebuiltEmptyResultObject } = columns
-      Object.assign(this._result, { fields, _parsers, _prebuiltEmptyResultObject })
+      Object.assign(this._result, columns)
       this._accumulateRows = true
       silent ??= Object.assign(Object.create(connection) as DriverConnection, { describe() {} })
       super.prepare(silent)
@@ -47,7 +46,9 @@ export function describedOnce(driver: typeof Query) {
 
     override handleRowDescription(message: unknown): void {
       super.handleRowDescription(message)
-      columnsOf.set(this.name, this._result)
+      // Not the whole result, which has the rows of this answer.
+      const { fields, _parsers, _prebuiltEmptyResultObject } = this._result
+      columnsOf.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject })
     }
   }
 
