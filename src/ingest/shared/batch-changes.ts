@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { type CoverageChange, type CoverageStore, gap, observed, retracted } from '../../store/coverage.ts'
 import type { EnvironmentWrite } from '../../store/environment.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import { instrumentOf, isPutAgain, type RefusedRows, spanOf } from './refused-rows.ts'
+import { instrumentOf, isPutAgain, type RefusedRows, spanOfRow } from './refused-rows.ts'
 import type { CoverageDecision, FeedBatch, RowBatch } from './row-batch.ts'
 
 interface ChangeParts {
@@ -90,7 +90,7 @@ async function hold(feed: Feed, row: unknown, parts: ChangeParts): Promise<Cover
 
 async function isSealed(feed: Feed, row: unknown, parts: ChangeParts): Promise<boolean> {
   const { clock, coverage, series } = parts
-  const { fromMs, toMs } = spanOf(feed, row, clock.now())
+  const { fromMs, toMs } = spanOfRow(feed, row, clock.now())
   const [known] = await series.finality([feed])
   if (known === undefined || known.before < toMs) return false
   if (!(await coverage.read([feed], fromMs, toMs)).complete) return false

@@ -62,7 +62,7 @@ export function createRefusedRows() {
   }
 
   function add(feed: Feed, row: unknown, nowMs: number): HistoryRange {
-    const span = spanOf(feed, row, nowMs)
+    const span = spanOfRow(feed, row, nowMs)
     const key = rowKeyOf(row, span.fromMs)
     const known = of(feed).find((entry) => entry.key === key)
     if (known !== undefined) {
@@ -89,7 +89,7 @@ export function createRefusedRows() {
     /** A row was accepted: returns the time that may be recorded as observed now. */
     taken(feed: Feed, row: unknown): HistoryRange[] {
       const timeMs = timeOf(row)
-      const key = rowKeyOf(row, spanOf(feed, row, timeMs).fromMs)
+      const key = rowKeyOf(row, spanOfRow(feed, row, timeMs).fromMs)
       const instrument = instrumentOf(row)
       const freed: HistoryRange[] = []
       const left = of(feed).flatMap((entry) => {
@@ -173,7 +173,7 @@ function inside(ranges: readonly HistoryRange[], { fromMs, toMs }: HistoryRange)
 }
 
 /** The time that a row of a feed covers. */
-export function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
+export function spanOfRow({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
   const timeMs = timeOf(row)
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)
     return { fromMs: nowMs - UNTIMED_MS, toMs: nowMs + 1 }
