@@ -11,13 +11,13 @@ const START_MS = Date.parse('2026-11-10T10:00:00Z')
 function start() {
   const unproven: number[][] = []
   let limitMs: number | undefined
-  let coveredMs = 0
+  let coveredMs: number | undefined
   const seconds = closeVenueSeconds({
     ...{ plan: VENUES['binance-spot'].plan, symbol: 'BTC', writer: { put() {} } },
     tracker: {
       unproven: (_feed: unknown, fromMs: number, toMs: number) =>
         void unproven.push([fromMs - START_MS, toMs - START_MS]),
-      coveredTo: () => coveredMs + START_MS,
+      coveredTo: () => (coveredMs === undefined ? 0 : coveredMs + START_MS),
       limit: (_feed: unknown, toMs: number) => {
         limitMs = toMs - START_MS
       },
@@ -59,6 +59,13 @@ test('a second that was left out is a gap until the venue has answered, one afte
   resume(400_000)
   receive(400_000)
   assert.deepEqual(unproven, [[1_000, 3_000]], 'the channel was down meanwhile')
+})
+
+test('seconds before the first closing frame are a gap from the time when the channel came up', () => {
+  const { receive, unproven, resume } = start()
+  resume(2_300)
+  receive(5_000)
+  assert.deepEqual(unproven, [[2_300, 5_000]])
 })
 
 test('seconds whose closing frames did not come are a gap, however many they are', () => {

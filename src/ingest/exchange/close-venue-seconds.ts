@@ -42,9 +42,10 @@ export function closeVenueSeconds(parts: SymbolParts): SecondCloser {
 
   function follow(openMs: number): void {
     if (openMs < streamedToMs) return
-    // Time in which the channel was down is already a gap, and coverage resumes after it.
+    // Time in which the channel was down is already a gap, and coverage resumes after it. Closing frames may also be
+    // missing before the first one.
     const fromMs = Math.max(streamedToMs, requestedToMs ?? 0, tracker.coveredTo(feed))
-    if (streamedToMs > 0 && openMs > fromMs) tracker.unproven(feed, fromMs, openMs)
+    if (fromMs > 0 && openMs > fromMs) tracker.unproven(feed, fromMs, openMs)
     streamedToMs = openMs + SECOND_MS
   }
 
