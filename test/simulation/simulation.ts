@@ -96,8 +96,8 @@ const LOOKS_PER_HOUR = 12
 const LOOK_SOON_MS = 20_000
 const MAX_LOOKS_SOON = 12
 const MAX_BROKEN = 20
-/** How long stopping may take. */
-const STOP_WITHIN_MS = 2 * MINUTE_MS
+/** How long stopping may take: the operator of the accounts finishes what it has begun. */
+const STOP_WITHIN_MS = 3 * MINUTE_MS
 const JUDGE_WITHIN_MS = 3 * MINUTE_MS
 
 export async function simulate(options: SimulationOptions): Promise<Outcome> {

@@ -88,7 +88,7 @@ export function startAccountOperator(parts: {
   const next = () => {
     time.after(Math.ceil(-Math.log(1 - random()) * parts.gapMs), () => {
       if (isStopped || time.nowMs > parts.untilMs) return
-      last = last.then(act)
+      last = last.then(() => (isStopped ? undefined : act()))
       next()
     })
   }

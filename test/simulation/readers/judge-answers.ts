@@ -28,16 +28,20 @@ const DESERVED: Readonly<Record<Question, readonly number[]>> = {
 }
 /** A change of an account or a key reaches every process within this time. */
 const NOTICED_WITHIN_MS = 2_000
+/** How many refusals of unknown keys the gate holds back per address (auth-throttle.ts). */
+const HELD_BACK_PER_ADDRESS = 16
 
 export class AnswerJudge {
   readonly #troubles: Troubles
   readonly #orders = new Map<number, Receipt[]>()
+  readonly #open = new Set<Receipt>()
 
   constructor(troubles: Troubles) {
     this.#troubles = troubles
   }
 
   asked(receipt: Receipt): void {
+    this.#open.add(receipt)
     for (const budget of receipt.key.budgets) budget.asked(highestPrice(receipt))
     if (receipt.question !== 'order' || receipt.order === undefined) return
     const same = this.#orders.get(receipt.order) ?? []
@@ -46,6 +50,7 @@ export class AnswerJudge {
   }
 
   answered(receipt: Receipt): string[] {
+    this.#open.delete(receipt)
     for (const budget of receipt.key.budgets) budget.answered(highestPrice(receipt), receipt.charged)
     const name = `${receipt.route} (${receipt.id}, ${receipt.question})`
     return [
@@ -60,6 +65,7 @@ export class AnswerJudge {
     const isTroubled = () => this.#troubles.any(askedMs, answeredMs)
     const refusals = question === 'stranger' ? [] : refusalsOf(receipt)
     if (refusals.some((refusal) => refusal.status === status)) return []
+    if (status === 429 && refusals.some((refusal) => refusal.status === 401) && this.#hasManyFailures()) return []
     if (refusals.some(({ isCertain }) => isCertain) && status !== 503)
       return isTroubled() ? [] : [`9 # was answered ${status}, and its key or account may not be used`]
     if (DESERVED[question].includes(status)) {
@@ -76,6 +82,12 @@ export class AnswerJudge {
       if (status === 201 || status === 422 || status === 409) return []
     }
     return [`10 # was answered ${status}`]
+  }
+
+  /** Whether so many refusals are held back that the next one is refused at once. */
+  #hasManyFailures(): boolean {
+    const failing = [...this.#open].filter((receipt) => receipt.question === 'stranger' || ofKey(receipt))
+    return failing.length >= HELD_BACK_PER_ADDRESS
   }
 
   /** Whether another request may still hold its key: one that was not answered, or whose end could not be written. */
