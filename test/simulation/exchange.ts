@@ -244,6 +244,8 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
   /** What the faults so far excuse: how long after sending a frame may have been read, and how far clocks differed. */
   let lateMs = 0
   let skewMs = 0
+  /** Clock errors that last add up. */
+  const clockErrors: { toMs: number; errorMs: number }[] = []
   /** Spot quotes get their time from the frames around them: if those are late, the quotes are dated too early. */
   let datedLateMs = 0
   /** Times in which the venue sent nothing, or lost frames, for no longer than a normal silence. */
@@ -370,7 +372,12 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
         fromMs: time.nowMs - BEFORE_MS,
         toMs: time.nowMs + fault.durationMs + lateness.lateMs + lateness.datedLateMs + AFTERWARDS_MS,
       })
-      skewMs = Math.max(skewMs, clockErrorOf(fault))
+      clockErrors.push({ toMs: time.nowMs + fault.durationMs, errorMs: clockErrorOf(fault) })
+      const lasting = clockErrors.filter(({ toMs }) => toMs > time.nowMs)
+      skewMs = Math.max(
+        skewMs,
+        lasting.reduce((sum, { errorMs }) => sum + errorMs, 0),
+      )
       return (
         recording.begin(fault) ??
         beginNetworkFault(network, venue, fault) ??

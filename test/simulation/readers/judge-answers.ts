@@ -65,7 +65,8 @@ export class AnswerJudge {
     const isTroubled = () => this.#troubles.any(askedMs, answeredMs)
     const refusals = question === 'stranger' ? [] : refusalsOf(receipt)
     if (refusals.some((refusal) => refusal.status === status)) return []
-    if (status === 429 && refusals.some((refusal) => refusal.status === 401) && this.#hasManyFailures()) return []
+    if (status === 429 && refusals.some((refusal) => refusal.status === 401) && this.#hasManyFailures())
+      return []
     if (refusals.some(({ isCertain }) => isCertain) && status !== 503)
       return isTroubled() ? [] : [`9 # was answered ${status}, and its key or account may not be used`]
     if (DESERVED[question].includes(status)) {
