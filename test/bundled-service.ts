@@ -14,8 +14,10 @@ const ENTRIES = ['src/main.ts', 'test/simulation/run.ts']
 /** Parts of the service that tests kill. */
 const PROCESS = /^test\/.*\/[\w-]+-process\.ts$/
 const STARTED = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g
-/** Loaded from where it is installed, because it is used only to build the dashboard, or not at all. */
-const EXTERNAL = ['vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
+/**
+ * Loaded from where it is installed, because it has native parts, is used only to build the dashboard, or not at all.
+ */
+const EXTERNAL = ['lz4-napi', 'vite', 'pino-pretty', 'pg-native', 'bufferutil', 'utf-8-validate']
 const fileOf = (entry: string) => `${entry.replace(/\.ts$/, '').replaceAll('/', '-')}.mjs`
 
 /** The address of a module that makes a process and its threads use the bundle, for `--import`. */

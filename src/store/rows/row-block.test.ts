@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
-import { type BlockRow, decodeRows, encodeRows, lastOfBlock, openBlock } from './row-block.ts'
+import type { BlockRow } from './block-row.ts'
+import { decodeRows, encodeRows, lastOfBlock, openBlock } from './row-block.ts'
 
 const row = (index: number, more: Partial<BlockRow> = {}): BlockRow => ({
   ts: 1_773_446_400_000 + index * 1_000,
@@ -53,29 +54,51 @@ test('the last row can be read alone where it was put apart, and nowhere else', 
   assert.equal(lastOfBlock(encodeRows(rows)), undefined)
 })
 
-test('an earlier block, which has whole texts, is read', () => {
-  const rows = [row(0, { recordedAt: 5 }), row(1, { recordedAt: 7 })]
-  const head = JSON.stringify({ ts: [rows[0]?.ts, 1_000], recorded: [5, 2] })
-  const data = zstdCompressSync([head, ...rows.map(({ text }) => text)].join('\n'))
-  assert.deepEqual(decodeRows(data), rows)
-  assert.equal(openBlock(data).row(1), rows[1]?.text)
+test('earlier blocks, packed with zstd, are read', () => {
+  const rows = [row(0, { recordedAt: 5, seq: 3 }), row(1, { recordedAt: 7, side: 'buy', instrument: 'a' })]
+  const columns = { ts: [rows[0]?.ts, 1_000], recorded: [5, 2], instruments: ['', 'a'] }
+  const head = { ...columns, seqs: [3, 0], sides: [null, 'buy'] }
+  const frame = (more: object, texts: string[]) =>
+    zstdCompressSync([JSON.stringify({ ...head, ...more }), ...texts].join('\n'))
+  const texts = rows.map(({ text }) => text)
+  const end = '}'
+  const around = ['{"timestamp":"…","close":10', end] as const
+  const own = texts.map((text) => text.slice(around[0].length, -end.length))
+  for (const data of [frame({}, texts), frame({ around }, own)]) {
+    const last = zstdCompressSync(texts[1] ?? '')
+    const lastApart = Buffer.concat([Buffer.from([1, last.length, 0, 0, 0]), last, data])
+    assert.equal(lastOfBlock(lastApart), texts[1])
+    for (const each of [data, lastApart]) {
+      assert.deepEqual(decodeRows(each), rows)
+      assert.deepEqual([0, 1].map(openBlock(each).row), texts)
+    }
+  }
 })
 
-test('an earlier block, which has its last row apart as a frame, is read', () => {
-  const rows = [row(0), row(1)]
-  const last = zstdCompressSync(rows[1]?.text ?? '')
-  const start = Buffer.from([1, last.length, 0, 0, 0])
-  const data = Buffer.concat([start, last, encodeRows(rows)])
-  assert.equal(lastOfBlock(data), rows[1]?.text)
-  assert.deepEqual(decodeRows(data), rows)
+test('differences beyond 32 bits, numbers that are not whole, and negative ones come out as they went in', () => {
+  const rows = [
+    row(0, { ts: 0, usd: 12.5, seq: -5 }),
+    row(1, { ts: 2 ** 31 - 1, usd: null, seq: Number.MIN_SAFE_INTEGER }),
+    row(2, { ts: 2 ** 32, usd: 1e-9, seq: Number.MAX_SAFE_INTEGER }),
+  ]
+  assert.deepEqual(decodeRows(encodeRows(rows)), rows)
+  assert.deepEqual([...openBlock(encodeRows(rows)).ts], [0, 2 ** 31 - 1, 2 ** 32])
 })
 
-test('candles of a second take a tenth of their text', () => {
+test('a damaged block is an error, whatever length it claims', () => {
+  const data = encodeRows([row(0), row(1)])
+  data.set([255, 255, 255, 255], 1)
+  assert.throws(() => openBlock(data), /damaged/)
+  assert.throws(() => openBlock(encodeRows([row(0), row(1)]).subarray(0, 30)))
+  assert.throws(() => openBlock(Buffer.of(9, 0, 0, 0, 0)), /damaged/)
+})
+
+test('candles of a second take a sixth of their text', () => {
   const rows = Array.from({ length: 128 }, (_, index) =>
     row(index, {
       text: `{"timestamp":"2026-03-14T00:00:${index}.000Z","symbol":"BTC","source":"cexa","interval":"1s","open":${60_000 + index},"volume":${index * 7.31},"closed":true}`,
     }),
   )
   const length = rows.reduce((sum, { text }) => sum + text.length, 0)
-  assert.ok(encodeRows(rows).length < length / 10)
+  assert.ok(encodeRows(rows).length < length / 6)
 })

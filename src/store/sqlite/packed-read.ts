@@ -119,7 +119,7 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
       return {
         wasUnpacked,
         text: runs.map(textOf).join(''),
-        times: runs.flatMap(({ block, low, high }) => block.ts.slice(low, high)),
+        times: runs.flatMap(({ block, low, high }) => [...block.ts.subarray(low, high)]),
       }
     },
     *page(arms, query) {
@@ -251,7 +251,7 @@ function textOf({ block: { text, starts }, low, high }: Run): string {
 }
 
 /** Index of the first time at or after an instant. */
-function indexOf(times: readonly number[], ts: number): number {
+function indexOf(times: Float64Array, ts: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {
     const middle = (low + high) >>> 1

@@ -7,7 +7,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { BlockForm } from '../rows/block-form.ts'
-import { type BlockRow, decodeRows, encodeRows } from '../rows/row-block.ts'
+import type { BlockRow } from '../rows/block-row.ts'
+import { decodeRows, encodeRows } from '../rows/row-block.ts'
 
 /** Maximum number of blocks that one transaction creates or deletes. */
 const BLOCKS_AT_ONCE = 8
