@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the root file system of the image: build.sh CHECKOUT FOLDER, as root on a Debian with apt-get. The image has the
-# service, its Node and the few libraries that Node needs; no shell, no package manager.
+# service, its Node and the few libraries that they need; no shell, no package manager.
 set -eu
 checkout=$1
 image=$2
@@ -31,9 +31,10 @@ cd "$image/opt/tapeline"
 npm ci --omit=dev --no-audit --no-fund
 node=$(readlink -f node_modules/.bin/node)
 
-# Node's libraries, at the places where its loader looks for them.
-if ldd "$node" | grep 'not found'; then exit 1; fi
-ldd "$node" | grep -o '/[^ ]*' | while read -r library; do
+# The libraries of Node and of packages with native parts, at the places where the loader looks for them.
+natives=$(find node_modules -name '*.node')
+if ldd "$node" $natives | grep 'not found'; then exit 1; fi
+ldd "$node" $natives | grep -o '=> /[^ ]*\|^\s*/[^ ]*ld-[^ ]*' | grep -o '/[^ ]*' | sort -u | while read -r library; do
   mkdir -p "$image$(dirname "$library")"
   cp -L "$library" "$image$library"
 done
