@@ -173,6 +173,26 @@ test('candles: answers that end after half of their candles settle nothing that 
   }
 })
 
+test('candles: those that an answer leaves out between others are requested again once', async () => {
+  const range = { fromMs: Date.parse('2026-03-14T11:00:00Z'), toMs: Date.parse('2026-03-14T11:50:00Z') }
+  const lacking = [10, 30].map((minute) => range.fromMs + minute * MINUTE)
+  const walk = async (isFaulty: boolean) => {
+    let answers = 0
+    const rest = await restStandIn(({ body }) => {
+      const rows = answer(JSON.parse(body))
+      if (!Array.isArray(rows)) return rows
+      answers += 1
+      return answers === 1 || !isFaulty ? rows.filter(({ t }) => !lacking.includes(t)) : rows
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    return { walked: await walked, answers }
+  }
+  await assert.rejects(walk(true), /does not fit/)
+  const { walked, answers } = await walk(false)
+  assert.deepEqual([walked.observations.length, walked.settledMs, answers], [48, range.toMs, 2])
+})
+
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }

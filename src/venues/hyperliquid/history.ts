@@ -136,10 +136,10 @@ async function* walkCandles(
 }
 
 /**
- * Candles without a trade are omitted. If the first or the last of a range are missing, a second request confirms it,
- * with candles before them and, if nothing came after them, up to the present. If the first answer was for another
- * time, the second has the candles that it left out. Without any candle, or if it may be cut off like the first, the
- * second proves nothing: one that ends after half of its candles lacks at least as much time as it has.
+ * Candles without a trade are omitted. If any of a range are missing, one request for all of it confirms them, with
+ * candles before them and, if nothing came after them, up to the present. If the first answer was for another time, the
+ * second has the candles that it left out. Without any candle, or if it may be cut off like the first, the second proves
+ * nothing: one that ends after half of its candles lacks at least as much time as it has.
  */
 function rangeToConfirm(
   rows: readonly CandleWire[],
@@ -148,9 +148,9 @@ function rangeToConfirm(
 ): HistoryRange | undefined {
   if (settled.fromMs >= settled.toMs) return undefined
   const { oldestMs, venueNowMs, lengthMs } = times
-  const firstMs = rows[0]?.t ?? Number.POSITIVE_INFINITY
+  const isThere = ({ t }: CandleWire) => t >= settled.fromMs && t < settled.toMs
+  if (rows.filter(isThere).length * lengthMs >= settled.toMs - settled.fromMs) return undefined
   const endMs = (rows.at(-1)?.t ?? Number.NEGATIVE_INFINITY) + lengthMs
-  if (firstMs <= settled.fromMs && endMs >= settled.toMs) return undefined
   return {
     fromMs: Math.max(oldestMs, settled.fromMs - CANDLES_BEFORE * lengthMs),
     toMs: endMs < settled.toMs ? floorTo(venueNowMs, lengthMs) + lengthMs : endMs,
