@@ -43,6 +43,41 @@ test('a minute that cannot be served is requested again for six minutes, those b
   assert.equal(minutes.held(answer(2)).observations.length, 2)
 })
 
+test('a minute that the answer lacks although the stream showed its trades is waited for, then a gap', () => {
+  const calls: string[] = []
+  const note = ({ interval }: { interval: string }, timeMs: number) =>
+    calls.push(`${interval} ${(timeMs - START_MS) / MINUTE_MS}`)
+  const closed: string[] = []
+  const clock = manualClock(at(5))
+  const parts = {
+    ...{ plan: hyperliquidPlan, symbol: 'BTC', clock, derivatives: undefined, counts: { differences: 0 } },
+    writer: {
+      put: ({ interval }: { interval: string }, rows: readonly { time: number; closed: boolean }[]) => {
+        for (const row of rows)
+          if (row.closed) closed.push(`${interval} ${(row.time - START_MS) / MINUTE_MS}`)
+      },
+      final() {},
+      refuse: note,
+    },
+    tracker: { confirm() {}, lost() {}, missing() {} },
+  } as unknown as SymbolParts
+  const minutes = closeMinutes(parts, START_MS)
+  for (const minute of [0, 1, 2, 4]) minutes.receive(kline(minute, '2'))
+  // The stream showed no trade in the fourth minute either.
+  minutes.receive({ ...kline(3, '2'), volume: '0', tradeCount: 0 })
+  const answer: HistoryPage = {
+    observations: [0, 1, 4].map((minute) => kline(minute, '2')),
+    covered: { fromMs: at(0), toMs: at(5) },
+    missing: [],
+  }
+  assert.deepEqual(minutes.held(answer).covered, { fromMs: at(0), toMs: at(2) })
+  clock.advance(6 * MINUTE_MS)
+  assert.equal(minutes.held(answer), answer)
+  minutes.take(answer)
+  assert.deepEqual(closed, ['1m 0', '1m 1', '1m 4'], 'no candle of five minutes')
+  assert.deepEqual(calls, ['1m 2', '5m 0', '15m 0', '1h 0', '4h -120', '1d -600'])
+})
+
 test('minutes that are closed without the open interest of their time are shown, and are a gap', () => {
   const calls: string[] = []
   const note =

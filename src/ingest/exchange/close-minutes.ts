@@ -1,8 +1,9 @@
 /**
  * Candles of a minute and longer. A candle from the stream is written open; only the venue's own REST answer closes a
  * candle, so a late, lost or wrong closing frame changes nothing. Differences between the stream's last candle and the
- * answer are counted. A candle that cannot be served is requested again for a while; then it and the longer candles
- * that contain it are gaps, until the backfill gets a better one after they have ended.
+ * answer are counted. A candle that cannot be served, or that the answer lacks although the stream showed its trades, is
+ * requested again for a while; then it and the longer candles that contain it are gaps, until the backfill gets a better
+ * one after they have ended.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
@@ -44,11 +45,23 @@ export function closeMinutes(parts: SymbolParts, fromMs: number, finalBefore: Fi
   const klinesOf = ({ observations }: HistoryPage) =>
     observations.filter((row): row is CandleObservation => row.kind === 'candle')
 
+  /** Candles of the stream that show trades in the time of a page that lacks them. */
+  function leftOut({ covered }: HistoryPage, candles: readonly Candle[]): Candle[] {
+    if (covered === null) return []
+    const known = new Set(candles.map(({ openMs }) => openMs))
+    return openCandles().filter(
+      ({ openMs, count }) =>
+        openMs >= covered.fromMs && openMs < covered.toMs && !known.has(openMs) && count > 0,
+    )
+  }
+
   /** The page up to the first candle for which we wait for a better answer. */
   function held(page: HistoryPage): HistoryPage {
-    const minutes = checkCandles(parts, '1m', klinesOf(page).map(candleOfKline))
+    const candles = klinesOf(page).map(candleOfKline)
+    const minutes = checkCandles(parts, '1m', candles)
     const { refused } = plan.hasFlow ? checkFlow(parts, '1m', minutes) : minutes
-    const endMs = Math.min(...refused.map(({ openMs }) => openMs))
+    const waiting = [...refused, ...leftOut(page, candles)]
+    const endMs = Math.min(...waiting.map(({ openMs }) => openMs))
     if (endMs === Number.POSITIVE_INFINITY) return page
     const nowMs = clock.now()
     if (nowMs - heldSinceMs >= HELD_AGAIN_AFTER_MS) heldSinceMs = nowMs
@@ -105,7 +118,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number, finalBefore: Fi
       for (const { range } of page.missing) rollUp.spoil(range.fromMs, range.toMs)
       const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
       if (toMs <= closedToMs) return { good: candles, refused: [] }
-      const checked = checkCandles(parts, '1m', candles)
+      const { good, refused } = checkCandles(parts, '1m', candles)
+      const checked = {
+        good,
+        refused: [...refused, ...leftOut(page, candles)].sort((a, b) => a.openMs - b.openMs),
+      }
       for (const { openMs } of checked.refused) writer.refuse(candleFeed(plan.source, symbol, '1m'), openMs)
       refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
       put(advanceAround(rollUp, checked, '1m', toMs), true)
