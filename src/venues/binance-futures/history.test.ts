@@ -352,6 +352,39 @@ test('open interest: around an outage of the venue all that it has is covered, w
   )
 })
 
+test('funding: one rate that is left out of a short answer, and two with one between them, are missed', async () => {
+  const lostMs = Date.parse('2026-03-05T08:00:00Z')
+  const walk = (range: { fromMs: number; toMs: number }, isLeftOut: (at: number) => boolean) => {
+    let isFirst = true
+    const rest = restStandIn(({ path, query }) => {
+      if (path === '/fapi/v1/time') return { serverTime: NOW }
+      const from = Number(query.get('startTime') ?? NOW - 4 * 8 * HOUR)
+      const to = Math.min(Number(query.get('endTime') ?? NOW), NOW)
+      const rows = []
+      for (let at = Math.ceil(from / (8 * HOUR)) * 8 * HOUR; at <= to; at += 8 * HOUR)
+        if (!isFirst || !isLeftOut(at))
+          rows.push({ symbol: 'BTCUSDT', fundingTime: at, fundingRate: '0.1', markPrice: '' })
+      isFirst = false
+      return rows.slice(0, Number(query.get('limit')))
+    })
+    return rest.then(({ url }) => {
+      const venue = createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: url } })
+      return walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
+    })
+  }
+  const hour = { fromMs: lostMs - HOUR / 2, toMs: lostMs + HOUR / 2 }
+  await assert.rejects(
+    walk(hour, (at) => at === lostMs),
+    /was left out before/,
+  )
+  const days = { fromMs: lostMs - 4 * DAY, toMs: lostMs + 4 * DAY }
+  await assert.rejects(
+    walk(days, (at) => at === lostMs || at === lostMs + 16 * HOUR),
+    /was left out before/,
+  )
+  assert.equal((await walk(days, () => false)).observations.length, 24)
+})
+
 test('many gaps in one answer are all confirmed: what is left out between later ones is missed too', async () => {
   const STEP = 5 * MINUTE
   const base = NOW - (NOW % HOUR)

@@ -194,15 +194,17 @@ async function expectNoRateBefore(
 }
 
 /**
- * Confirms every time between two rates that is longer than those beside it. Returns the hour of the rate before the
- * first one that is not confirmed, because the next answer begins before it.
+ * Confirms every time between two rates that is longer than one beside it or than any period of a contract. Not every
+ * one that is longer than the shortest, because after a change of the period that would be half of the answer. Returns
+ * the hour of the rate before the first one that is not confirmed, because the next answer begins before it.
  */
 async function expectNoRateBetween(walk: HistoryWalk, rows: readonly FundingRowWire[]): Promise<number> {
   const times = [...new Set(rows.map(({ fundingTime }) => floorTo(fundingTime, HOUR_MS)))]
   const periods = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? 0))
-  const isLonger = (index: number) =>
-    (periods[index] ?? 0) > Math.max(periods[index - 1] ?? 0, periods[index + 1] ?? 0)
-  const gaps = periods.length < 2 ? [] : periods.flatMap((_, index) => (isLonger(index) ? [index] : []))
+  const gaps = periods.flatMap((periodMs, index) => {
+    const [beforeMs = periodMs, afterMs = periodMs] = [periods[index - 1], periods[index + 1]]
+    return periodMs > Math.min(beforeMs, afterMs, FUNDING_PERIOD_MS) ? [index] : []
+  })
   for (const index of gaps.slice(0, MAX_GAPS_CONFIRMED)) {
     const known = rows.findLast(({ fundingTime }) => fundingTime < (times[index + 1] ?? 0))
     if (known !== undefined) await expectNextRate(walk, known.fundingTime, times[index + 1] ?? 0)
