@@ -173,6 +173,32 @@ test('klines: answers that are all a candle off leave nothing out; an outage of 
   assert.deepEqual([observations.length, settledMs], [2, range.toMs], 'the venue has nothing of that minute')
 })
 
+test('klines: after eight gaps of the venue, a candle that is left out is still missed', async () => {
+  const range = { fromMs: NOW - 20_000 - 900 * MINUTE, toMs: NOW - 20_000 - 10 * MINUTE }
+  const gaps = new Set(Array.from({ length: 8 }, (_, index) => range.fromMs + (10 + 20 * index) * MINUTE))
+  const walk = async (lostMs: number) => {
+    let isFirst = true
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/api/v3/time') return { serverTime: NOW }
+      const isLost = (openMs: number) => isFirst && openMs === lostMs
+      const all = new URLSearchParams(asked.query)
+      all.set('limit', '2000')
+      const rows = klineRows({ ...asked, query: all }).filter(
+        ([openMs]) => !gaps.has(Number(openMs)) && !isLost(Number(openMs)),
+      )
+      isFirst = false
+      return rows.slice(0, Number(asked.query.get('limit')))
+    })
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    return walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+  }
+  const times = (walked: Awaited<ReturnType<typeof walk>>) =>
+    walked.observations.map(({ venueTimeMs }) => venueTimeMs)
+  const whole = await walk(0)
+  assert.deepEqual([whole.observations.length, whole.settledMs], [882, range.toMs])
+  assert.deepEqual(times(await walk(range.fromMs + 500 * MINUTE)), times(whole))
+})
+
 test('klines: a candle that is missing before later ones may still come for three minutes after its end', async () => {
   const endMs = NOW - 20_000
   const settledOf = async (quietMs: number) => {

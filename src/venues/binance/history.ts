@@ -17,7 +17,7 @@ import { AggregateTradeRows, DepthReply, KlineRows, type KlineRowWire, ServerTim
 const MAX_AHEAD_MS = 60_000
 /** A candle without a trade may be published this long after its end, and later than the candles after it. */
 const CANDLE_SETTLE_MS = 180_000
-/** The most gaps confirmed per answer; an outage of the venue makes one or two. */
+/** The most gaps confirmed per answer, which is read up to the next one; an outage of the venue makes one or two. */
 const MAX_GAPS_CONFIRMED = 8
 
 export interface HistoryWalk extends RestAccess {
@@ -63,10 +63,11 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const awaitedMs = awaitedFrom(rows, { fromMs: startTime, toMs: shownMs }, lengthMs, venueNowMs)
     const provenMs = Math.min(shownMs, awaitedMs)
     if (provenMs > startTime) {
-      await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
+      const confirmedMs = await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
       await expectOffGrid(walk, rows)
-      yield* klinePages(walk, rows, { fromMs, toMs: provenMs }, venueNowMs, answer)
-      fromMs = provenMs
+      yield* klinePages(walk, rows, { fromMs, toMs: confirmedMs }, venueNowMs, answer)
+      fromMs = confirmedMs
+      if (confirmedMs < provenMs) continue
     }
     if (awaitedMs < shownMs) return
     if (provenMs === closedToMs || (rows.length >= limit && provenMs > startTime)) continue
@@ -131,18 +132,20 @@ const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs
  * The venue publishes a flat candle for a quiet time, so a missing candle before a later one means an outage of the
  * venue, a time before the listing, or a faulty answer. The first candle that the venue has from there on shows which.
  * It is requested with the one before it, to notice an answer that is shifted by a candle, as the first may have been.
+ * Returns where the first gap begins that is not confirmed, otherwise the end of the range.
  */
 async function expectNoneLeftOut(
   walk: KlineWalk,
   rows: readonly KlineRowWire[],
   range: HistoryRange,
-): Promise<void> {
+): Promise<number> {
   const lengthMs = INTERVAL_MS[walk.interval]
   const opens = rows.map(([openMs]) => Math.min(floorTo(openMs, lengthMs), range.toMs))
   let nextMs = range.fromMs
   let confirmed = 0
   for (const openMs of opens) {
-    if (openMs > nextMs && confirmed < MAX_GAPS_CONFIRMED) {
+    if (openMs > nextMs) {
+      if (confirmed === MAX_GAPS_CONFIRMED) return nextMs
       confirmed += 1
       const from = { fromMs: Math.max(0, nextMs - lengthMs), toMs: undefined }
       const { rows: found, answer } = await askKlines(walk, from, 2, 2)
@@ -154,6 +157,7 @@ async function expectNoneLeftOut(
     }
     nextMs = Math.max(nextMs, openMs + lengthMs)
   }
+  return range.toMs
 }
 
 /** A candle off its grid means that its slot is never provided, so a second request confirms where it begins. */
