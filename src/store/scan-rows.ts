@@ -19,8 +19,26 @@ export function scanRows<D extends Dataset>(
   range: TimeRange,
   filters: RowFilters = {},
 ): AsyncGenerator<ServedRows[D]> {
+  return scan(rowPages(series, feed, range, filters))
+}
+
+/** A row whose numbers are the text that was stored, because a double does not hold every digit of it. */
+type ExactRow<Row> = { [Field in keyof Row]: Row[Field] extends number ? string : Row[Field] }
+
+export function scanExactRows<D extends Dataset>(
+  series: Pick<SeriesStore, 'page'>,
+  feed: Feed<D>,
+  range: TimeRange,
+): AsyncGenerator<ExactRow<ServedRows[D]>> {
+  return scan(rowPages(series, feed, range, {}), withExactNumbers)
+}
+
+const withExactNumbers = (_field: string, value: unknown, context?: { readonly source: string }) =>
+  typeof value === 'number' ? context?.source : value
+
+function rowPages(series: Pick<SeriesStore, 'page'>, feed: Feed, range: TimeRange, filters: RowFilters) {
   const query = { feeds: [feed], range, order: 'asc', limit: PAGE_ROWS, separator: '\n', filters } as const
-  return scan((position?: Position) => series.page(position ? { ...query, position } : query))
+  return (position?: Position) => series.page(position ? { ...query, position } : query)
 }
 
 /** Iterates over the markets of the catalogue in list order, page by page. */
@@ -34,9 +52,10 @@ export function scanMarkets(
 
 async function* scan<Row, P>(
   read: (position?: P) => Promise<{ text: string; count: number; hasMore: boolean; last: P | undefined }>,
+  revive?: Parameters<typeof JSON.parse>[1],
 ): AsyncGenerator<Row> {
   for (let page = await read(); ; page = await read(page.last)) {
-    if (page.count > 0) for (const line of page.text.split('\n')) yield JSON.parse(line) as Row
+    if (page.count > 0) for (const line of page.text.split('\n')) yield JSON.parse(line, revive) as Row
     if (!page.hasMore) return
   }
 }

@@ -1,13 +1,13 @@
 /**
  * The values that are joined to the candles of a perpetual: the last rate settled before the candle's end, and the last
- * open interest observed up to it. Both are read only from the stored rows, so that a candle built live, after a
- * restart or by a backfill gets the same values.
+ * open interest observed up to it. Both are read only from the stored rows, with all their digits, so that a candle
+ * built live, after a restart or by a backfill gets the same values.
  */
 import type { FundingInput } from '../../core/rows/funding.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import { feedOf } from '../shared/feeds.ts'
 
@@ -33,10 +33,10 @@ export async function loadDerivatives(options: {
   const funding = createTimeline()
   const interest = createTimeline()
   const range = { from: fromMs, to: Number.MAX_SAFE_INTEGER }
-  for await (const row of scanRows(series, feedOf('funding', source, symbol), range))
-    funding.add(Date.parse(row.timestamp), String(row.funding_rate))
-  for await (const row of scanRows(series, feedOf('open_interest', source, symbol, '5m'), range))
-    interest.add(Date.parse(row.timestamp), String(row.open_interest))
+  for await (const row of scanExactRows(series, feedOf('funding', source, symbol), range))
+    funding.add(Date.parse(row.timestamp), row.funding_rate)
+  for await (const row of scanExactRows(series, feedOf('open_interest', source, symbol, '5m'), range))
+    interest.add(Date.parse(row.timestamp), row.open_interest)
   return {
     fundingAt: (closeMs) => funding.before(closeMs),
     openInterestAt: (closeMs) => interest.before(closeMs + 1),
