@@ -146,8 +146,11 @@ const JUDGES: Readonly<Record<string, { facts: Facts; told: Told }>> = {
     told: told('id', 'price', 'size'),
   },
   'kalshi candles': {
-    facts: facts({ end_period_ts: (end) => isWhole(end) && Number(end) % 60 === 0 }, ['end_period_ts']),
-    told: (observation) => String(observation.venueTimeMs / 1_000),
+    facts: facts({ end_period_ts: (end) => isWhole(end) && Number(end) % 60 === 0, volume_fp: isDecimal }, [
+      'end_period_ts',
+      'volume_fp',
+    ]),
+    told: (observation) => [observation.venueTimeMs / 1_000, told('volume')(observation)].join(),
   },
   'polymarket trades': {
     facts: facts(

@@ -603,3 +603,41 @@ test('history: candles that name another contract are not used', async (t) => {
   const { signal } = new AbortController()
   await assert.rejects(pagesOf(venue.history(request, { signal })), /asked for/)
 })
+
+for (const [tier, age, fields] of [
+  ['live', 30, { volume_fp: null, volume: 12 }],
+  ['live', 30, { volume: '12.00' }],
+  ['historical', -1, { volume: null }],
+  ['historical', -1, { volume_fp: '12.00' }],
+] as const)
+  test(`history: a ${tier} candle with ${JSON.stringify(fields)} is not one without trades`, async (t) => {
+    const server = await startLoopback({
+      answer({ url }) {
+        if (url.pathname.endsWith('/historical/cutoff')) {
+          const time = new Date(START - age * 86_400_000).toISOString()
+          return { market_settled_ts: time, trades_created_ts: time }
+        }
+        const isOfTier = url.pathname.includes('/historical/') === (tier === 'historical')
+        if (!url.pathname.endsWith('/candlesticks') || !isOfTier) return undefined
+        const end = Number(url.searchParams.get('start_ts'))
+        return { ticker: TICKER, candlesticks: [{ end_period_ts: end, ...fields }] }
+      },
+    })
+    t.after(() => server.close())
+    const hosts = { rest: server.http, stream: server.ws }
+    const venue = createKalshi({ clock: fastClock(START, 1), hosts })
+    const range = { fromMs: START - 3_600_000, toMs: START - 600_000 }
+    const request = {
+      topic: 'contract_candles',
+      symbol: 'BTC',
+      market: TICKER,
+      interval: '1m',
+      range,
+    } as const
+    const { signal } = new AbortController()
+    await assert.rejects(pagesOf(venue.history(request, { signal })), /1 of 1 rows cannot be read/)
+    assert.deepEqual(
+      venue.deadLetters.recent().map(({ reason }) => reason),
+      ['wrong_shape'],
+    )
+  })

@@ -352,48 +352,49 @@ interface Golden<T> {
 }
 const golden = <T>(file: string) => recordedJson<Golden<T>>('kalshi', `golden_2026-01/${file}`).response
 
+interface GoldenCandle extends CandleWire, Record<string, unknown> {
+  readonly volume: number
+}
+/** The recorded answers have volumes in whole contracts only, which the venue no longer sends. */
+const mapToday = (rows: readonly GoldenCandle[]) =>
+  rows.map((row) => {
+    assert.equal(LiveCandle.is(row), false, 'a candle without volume_fp is not one without trades')
+    const today = { ...row, volume_fp: `${row.volume}.00` }
+    assert.ok(LiveCandle.is(today))
+    return mapCandle(today, 'live', '1h', aboutOf('BTC', 'KXELONMARS-99', 1))
+  })
+
 test('candles without trades have no price but quotes and the price before; whole-cent fields are not read', {
   skip,
 }, () => {
-  const { candlesticks } = golden<{ candlesticks: unknown[] }>('series_candlesticks_response.json')
-  const about = aboutOf('BTC', 'KXELONMARS-99', 1)
-  const candles = candlesticks.map((row) => {
-    assert.ok(LiveCandle.is(row))
-    return mapCandle(row as CandleWire & Record<string, unknown>, 'live', '1h', about)
-  })
+  const { candlesticks } = golden<{ candlesticks: GoldenCandle[] }>('series_candlesticks_response.json')
+  const candles = mapToday(candlesticks)
   const quiet = candles.filter((candle) => candle.price === null)
-  const withoutPrice = candlesticks.filter(
-    (row) => (row as { price: { close: unknown } }).price.close === null,
-  )
+  const withoutPrice = candlesticks.filter(({ price }) => price?.close === null)
   assert.deepEqual([candles.length, quiet.length], [90, withoutPrice.length])
   assert.equal(quiet.length, 22)
   assert.deepEqual([quiet[0]?.previous, quiet[0]?.yesBid, quiet[0]?.yesAsk], ['0.1100', '0.0800', '0.1100'])
-  // These answers have volumes in whole contracts only, which are no longer read.
-  assert.ok(candles.every((candle) => candle.volume === '0' && candle.openInterest === null))
+  assert.ok(candles.every((candle) => (candle.volume === '0.00') === (candle.price === null)))
+  assert.ok(candles.every((candle) => candle.openInterest === null))
   const [mid] = buildContractCandles({ interval: '1d', finer: quiet.slice(0, 1) })
   assert.deepEqual([mid?.close, mid?.basis], ['0.095', 'mid'])
 })
 
 test('candles of several contracts and of an event have the same rows as those of one', { skip }, () => {
-  const { markets } = golden<{ markets: { market_ticker: string; candlesticks: unknown[] }[] }>(
+  const { markets } = golden<{ markets: { market_ticker: string; candlesticks: GoldenCandle[] }[] }>(
     'candlesticks_batch_response.json',
   )
-  const event = golden<{ market_tickers: string[]; market_candlesticks: unknown[][] }>(
+  const event = golden<{ market_tickers: string[]; market_candlesticks: GoldenCandle[][] }>(
     'event_candlesticks_response.json',
   )
   assert.deepEqual(
     [markets.map((each) => each.market_ticker), event.market_tickers],
     [['KXELONMARS-99'], ['KXELONMARS-99']],
   )
-  const about = aboutOf('BTC', 'KXELONMARS-99', 1)
-  const map = (rows: unknown[]) =>
-    rows.map((row) => {
-      assert.ok(LiveCandle.is(row))
-      return mapCandle(row as CandleWire & Record<string, unknown>, 'live', '1h', about)
-    })
-  const one = map(golden<{ candlesticks: unknown[] }>('series_candlesticks_response.json').candlesticks)
-  const several = markets.flatMap((each) => map(each.candlesticks))
-  const ofEvent = event.market_candlesticks.flatMap(map)
+  const { candlesticks } = golden<{ candlesticks: GoldenCandle[] }>('series_candlesticks_response.json')
+  const one = mapToday(candlesticks)
+  const several = markets.flatMap((each) => mapToday(each.candlesticks))
+  const ofEvent = event.market_candlesticks.flatMap(mapToday)
   assert.deepEqual([one.length, several.length, ofEvent.length], [90, 90, 90])
   const byTime = new Map(one.map((candle) => [candle.openTimeMs, candle]))
   // They were recorded at different times, so the last candle of each was still growing.

@@ -206,7 +206,7 @@ export function mapCandle(
   about: About,
 ): ContractCandleObservation {
   const suffix = tier === 'live' ? '_dollars' : ''
-  const [volume, interest] = tier === 'live' ? ['volume_fp', 'open_interest_fp'] : ['volume', 'open_interest']
+  const interest = tier === 'live' ? wire.open_interest_fp : wire.open_interest
   const read = (quotes: Quotes | null | undefined, name: string) => quotes?.[name + suffix] ?? null
   const [open, high, low, close] = ['open', 'high', 'low', 'close'].map((name) => read(wire.price, name))
   const endMs = wire.end_period_ts * 1_000
@@ -221,8 +221,8 @@ export function mapCandle(
     previous: read(wire.price, 'previous'),
     yesBid: read(wire.yes_bid, 'close'),
     yesAsk: read(wire.yes_ask, 'close'),
-    volume: typeof wire[volume ?? ''] === 'string' ? String(wire[volume ?? '']) : '0',
-    openInterest: typeof wire[interest ?? ''] === 'string' ? String(wire[interest ?? '']) : null,
+    volume: String(wire[tier === 'live' ? 'volume_fp' : 'volume']),
+    openInterest: typeof interest === 'string' ? interest : null,
   }
 }
 

@@ -147,10 +147,13 @@ const candle = (suffix: string, volume: string, interest: string) =>
     price: maybe(Type.Object({ ...ohlc(suffix), [`previous${suffix}`]: maybe(DecimalText) })),
     yes_bid: maybe(Type.Object(ohlc(suffix))),
     yes_ask: maybe(Type.Object(ohlc(suffix))),
-    [volume]: maybe(DecimalText),
+    [volume]: DecimalText,
     [interest]: maybe(DecimalText),
   })
-/** Candles of the live tier; the historical tier has the same dollar values under names without a suffix. */
+/**
+ * Candles of the live tier; the historical tier has the same dollar values under names without a suffix. A candle
+ * without a volume is unreadable, because nothing shows whether there was a trade.
+ */
 export const LiveCandle = wireType(candle('_dollars', 'volume_fp', 'open_interest_fp'))
 export const HistoricalCandle = wireType(candle('', 'volume', 'open_interest'))
 export const CandleList = wireType(
