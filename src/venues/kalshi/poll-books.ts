@@ -116,7 +116,7 @@ async function pollBook(
   try {
     const { book: wire, receivedMs } = await askRestBook(rest, ticker, session.signal)
     if (!feed.followed.has(ticker) || !isPolling(symbol)) return
-    const sides = { yes: wire?.yes_dollars, no: wire?.no_dollars }
+    const sides = { yes: wire.yes_dollars, no: wire.no_dollars }
     const observation = book.replace(sides, 'poll', receivedMs, aboutOf(symbol, ticker, receivedMs))
     if (observation === undefined) return
     answered.set(ticker, receivedMs)

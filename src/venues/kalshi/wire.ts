@@ -124,7 +124,7 @@ export type MarketWire = Static<typeof marketSchema>
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))
 
 const bookSchema = Type.Object({
-  orderbook_fp: orNull(Type.Object({ yes_dollars: Levels, no_dollars: Levels })),
+  orderbook_fp: Type.Object({ yes_dollars: Levels, no_dollars: Levels }),
 })
 export const RestBook = wireType(bookSchema)
 export type RestBookWire = Static<typeof bookSchema>
