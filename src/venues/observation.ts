@@ -278,8 +278,8 @@ interface SweptToObservation extends Observed {
   readonly toMs: number
 }
 
-/** The stream's numbering shows that trades of the symbol between these times may be missing. */
-interface TradesLostObservation extends Observed {
+/** The stream shows that trades of the symbol between these times may be missing. */
+export interface TradesLostObservation extends Observed {
   readonly kind: 'trades_lost'
   readonly fromMs: number
   readonly toMs: number

@@ -196,7 +196,8 @@ export class TokenFeed {
   }
 
   #push(reading: Reading, observation: DataObservation): void {
-    const channel = observation.kind === 'trade' ? this.#tradesChannel : this.#bookChannel
+    const isTrade = observation.kind === 'trade' || observation.kind === 'trades_lost'
+    const channel = isTrade ? this.#tradesChannel : this.#bookChannel
     reading.items.push({ channel, observation })
     if (observation.kind !== 'book_lost') return
     const { reason, instrument } = observation

@@ -368,6 +368,8 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
     [490_000, 530_000],
     [500_000, 510_000],
   ])
+  assert.deepEqual(read('last_trade_price'), ['trades_lost'], 'the example lacks its transaction')
+  frames.last_trade_price = { ...(frames.last_trade_price as object), transaction_hash: '0xab' }
   assert.deepEqual(read('last_trade_price'), ['trade'])
   assert.deepEqual(read('last_trade_price'), ['ignored'], 'the same trade again')
   assert.deepEqual(read('tick_size_change'), ['book_lost'])

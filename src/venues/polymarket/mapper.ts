@@ -1,10 +1,15 @@
 /** Maps Polymarket's messages to observations. */
-import { createHash } from 'node:crypto'
 import { decimal, decimalText } from '../../core/decimal.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
-import type { MarketLeg, MarketObservation, MidObservation, TradeObservation } from '../observation.ts'
+import type {
+  MarketLeg,
+  MarketObservation,
+  MidObservation,
+  TradeObservation,
+  TradesLostObservation,
+} from '../observation.ts'
 import type { HashedTerms } from './book-hash.ts'
 import { type MeanConfig, readSettlement } from './settlement.ts'
 import { readSlug, TENOR_MS } from './slug.ts'
@@ -180,12 +185,6 @@ export function tradeId(hash: string, tokenId: string, ordinal: number): string 
   return `${hash}-${tokenId.slice(-8)}-${ordinal}`
 }
 
-/** For recordings without a transaction hash. */
-export function namelessTradeId(wire: LastTradeWire, ordinal: number): string {
-  const facts = [wire.asset_id, wire.side, wire.price, wire.size, wire.timestamp].join(',')
-  return `${createHash('sha256').update(facts).digest('hex').slice(0, 16)}-${ordinal}`
-}
-
 export function mapLastTrade(
   wire: LastTradeWire,
   id: string,
@@ -202,6 +201,22 @@ export function mapLastTrade(
     size: wire.size,
     side: wire.side === 'BUY' ? 'buy' : 'sell',
     leg: legOf(leg),
+  }
+}
+
+/** The sweep has the time of the block, which may be some seconds from that of the stream. */
+const SWEPT_APART_MS = 5_000
+
+/** A streamed trade that is left to the sweeps: until they have delivered it, it is missing. */
+export function mapLeftTrade(wire: LastTradeWire, leg: Leg, receivedMs: number): TradesLostObservation {
+  const timeMs = Number(wire.timestamp)
+  return {
+    kind: 'trades_lost',
+    ...aboutOf(leg, receivedMs),
+    venueTimeMs: timeMs,
+    key: null,
+    fromMs: timeMs - SWEPT_APART_MS,
+    toMs: timeMs + SWEPT_APART_MS,
   }
 }
 

@@ -9,7 +9,7 @@ import type { DataObservation } from '../observation.ts'
 import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
 import { type TokenBook, wireLevelsOf } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
-import { mapLastTrade } from './mapper.ts'
+import { mapLastTrade, mapLeftTrade } from './mapper.ts'
 import { readSlug } from './slug.ts'
 import type { TradeIds } from './trade-ids.ts'
 import {
@@ -107,9 +107,14 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     if (!LastTradeMessage.is(message)) return false
     const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
-    // A trade this late may be refused as overtaken and must not count as streamed, because the sweeps deliver it.
-    if (receivedMs - Number(message.timestamp) > MAX_OVERTAKEN_MS) return true
-    const id = feed.tradeIds.newId(message)
+    const { transaction_hash: hash, timestamp } = message
+    // Without its transaction, the sweeps would not recognise the trade, and a trade this late may be refused as
+    // overtaken. Neither counts as streamed: the sweeps deliver it, and until then its time is a gap.
+    if (hash == null || hash === '' || receivedMs - Number(timestamp) > MAX_OVERTAKEN_MS) {
+      feed.push(reading, mapLeftTrade(message, token.book.leg, receivedMs))
+      return true
+    }
+    const id = feed.tradeIds.newId(message, hash)
     if (id !== undefined) feed.push(reading, mapLastTrade(message, id, token.book.leg, receivedMs))
     return true
   },

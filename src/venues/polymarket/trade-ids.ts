@@ -3,11 +3,11 @@
  * position among the fills of that transaction. A fill that is sent again is recognised.
  */
 import { Lru } from '../../kit/lru.ts'
-import { namelessTradeId, tradeId } from './mapper.ts'
+import { tradeId } from './mapper.ts'
 import type { LastTradeWire } from './wire.ts'
 
 const TRADES_REMEMBERED = 65_536
-/** Fills remembered per transaction and token; trades without a transaction share one group per token. */
+/** Fills remembered per transaction and token. */
 const MAX_FILLS = 256
 
 interface Fills {
@@ -22,14 +22,13 @@ export function createTradeIds() {
   const fillsOf = new Lru<string, Fills>({ maxEntries: TRADES_REMEMBERED })
   return {
     /** Undefined for a trade that was sent before. */
-    newId(wire: LastTradeWire): string | undefined {
-      const hash = wire.transaction_hash ?? ''
+    newId(wire: LastTradeWire, hash: string): string | undefined {
       const group = `${hash}:${wire.asset_id}`
       const fill = [wire.side, wire.price, wire.size, wire.timestamp].join()
       const { known, count } = fillsOf.get(group) ?? { known: [], count: 0 }
       if (known.includes(fill)) return undefined
       fillsOf.set(group, { known: [...known.slice(-MAX_FILLS), fill], count: count + 1 })
-      return hash === '' ? namelessTradeId(wire, 0) : tradeId(hash, wire.asset_id, count)
+      return tradeId(hash, wire.asset_id, count)
     },
     /** Whether a trade of this transaction and token was streamed. */
     has: (hash: string, tokenId: string) => fillsOf.get(`${hash}:${tokenId}`) !== undefined,

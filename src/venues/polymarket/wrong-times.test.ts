@@ -1,6 +1,7 @@
 /** Messages that claim to be a day old, on a stream that sends as it happens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { FrameOutcome } from '../live/frame.ts'
 import { isPlausibleTime } from '../live/plausible.ts'
 import { TokenFeed } from './feed.ts'
 
@@ -40,6 +41,15 @@ const tradeAt = (timeMs: number) => ({
   ...{ price: '0.5', size: '2', side: 'BUY', fee_rate_bps: '0' },
 })
 
+/** The time of the trades that are left to the sweeps. */
+const leftOf = (outcome: FrameOutcome) =>
+  outcome.kind !== 'data'
+    ? []
+    : outcome.items.map(({ channel, observation }) => {
+        assert.equal(observation.kind, 'trades_lost')
+        return [channel, observation.fromMs, observation.toMs]
+      })
+
 test('a change that is dated a day back costs its book from the last frame on, not a day of it', () => {
   const { read, lostSince } = openFeed()
   read(bookAt(NOW), NOW)
@@ -66,8 +76,17 @@ test('a trade that is a minute late, or dated a day back, does not count as stre
   const { feed, read } = openFeed()
   read(bookAt(NOW), NOW)
   read(tradeAt(NOW - DAY_MS), NOW + 1_000)
-  read(tradeAt(NOW - 60_000), NOW + 1_000)
+  const outcome = read(tradeAt(NOW - 60_000), NOW + 1_000)
+  assert.deepEqual(leftOf(outcome), [['trades:BTC', NOW - 65_000, NOW - 55_000]])
   assert.equal(feed.hasStreamed('0xabc', TOKEN), false)
   read(tradeAt(NOW + 1_000), NOW + 1_000)
   assert.equal(feed.hasStreamed('0xabc', TOKEN), true)
 })
+
+for (const transaction_hash of [null, undefined, ''])
+  test(`a trade with the transaction ${transaction_hash} is left to the sweeps, and a gap until then`, () => {
+    const { read } = openFeed()
+    read(bookAt(NOW), NOW)
+    const outcome = read({ ...tradeAt(NOW + 1_000), transaction_hash }, NOW + 1_000)
+    assert.deepEqual(leftOf(outcome), [['trades:BTC', NOW - 4_000, NOW + 6_000]])
+  })
