@@ -12,7 +12,7 @@ import type {
 } from '../observation.ts'
 import type { HashedTerms } from './book-hash.ts'
 import { type MeanConfig, readSettlement } from './settlement.ts'
-import { readSlug, TENOR_MS } from './slug.ts'
+import { readSlug, startOf } from './slug.ts'
 import type { GammaMarketWire, LastTradeWire, TradeV2Wire } from './wire.ts'
 
 export interface Leg extends MarketLeg {
@@ -112,7 +112,7 @@ export function mapMarket(
     return undefined
   const endTime = readVenueTime(wire.endDate)
   if (endTime === null) return undefined
-  const startTime = readVenueTime(wire.eventStartTime) ?? slug.startMs ?? endTime - TENOR_MS[slug.marketType]
+  const startTime = readVenueTime(wire.eventStartTime) ?? slug.startMs ?? startOf(slug.marketType, endTime)
   if (endTime <= startTime) return undefined
   const ids = readList(wire.version === 'v2' ? wire.positionIds : wire.clobTokenIds) ?? []
   const marketId = wire.conditionId.toLowerCase()

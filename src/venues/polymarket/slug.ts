@@ -1,5 +1,6 @@
 /**
- * Names of series and markets. Hourly and daily windows follow New York's clock, so their times are read, not computed.
+ * Names of series and markets. Hourly and daily windows follow New York's clock, so their times are read where the venue
+ * sends them.
  */
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
@@ -20,6 +21,21 @@ export const TENOR_MS: Record<MarketType, number> = {
   '1h': 3_600_000,
   '4h': 14_400_000,
   '24h': 86_400_000,
+}
+
+const newYorkHour = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'America/New_York',
+  hour: 'numeric',
+  hourCycle: 'h23',
+})
+
+/** For windows whose start is not sent. A daily one has 23 or 25 hours if New York's clock changes within it. */
+export function startOf(marketType: MarketType, endMs: number): number {
+  const usualMs = endMs - TENOR_MS[marketType]
+  if (marketType !== '24h') return usualMs
+  const hour = newYorkHour.format(endMs)
+  const starts = [usualMs, usualMs - TENOR_MS['1h'], usualMs + TENOR_MS['1h']]
+  return starts.find((startMs) => newYorkHour.format(startMs) === hour) ?? usualMs
 }
 
 export interface Series {
