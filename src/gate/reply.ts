@@ -61,6 +61,7 @@ export const EXPOSED_HEADERS = [
   'ETag',
   'Retry-After',
   'Idempotent-Replayed',
+  'Location',
 ] as const
 
 export function viewHeaders(left: ViewAllowance, credits: { price: number; charged?: number }): HeaderList {

@@ -138,6 +138,7 @@ test('browsers of any origin may call with the key header and read every header 
       'X-RateLimit-Reset',
       'RateLimit',
       'Retry-After',
+      'Location',
     ]) {
       assert.ok(exposed.includes(name), name)
     }
