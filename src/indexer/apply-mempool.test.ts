@@ -184,7 +184,7 @@ test('a transaction whose write was committed but failed for the writer is dropp
 })
 
 test('an orphan has paid nobody until it is in the pool proper, also after a restart', async (t) => {
-  const { chain, close, poll, pass, restart, told, status } = await rig()
+  const { chain, close, poll, pass, accept, restart, told, status } = await rig()
   t.after(close)
   const paid = async (n: number) => {
     const address = encodeAddress({ prefix: 'kaspatest', version: 0, payload: Buffer.from(id(n), 'hex') })
@@ -203,6 +203,7 @@ test('an orphan has paid nobody until it is in the pool proper, also after a res
       [[], null],
     ],
   )
+  await accept({}, transaction(51, [151]))
   await poll(transaction(1, [51]), orphan(2))
   assert.deepEqual(
     [await paid(1), await paid(2)],
@@ -215,6 +216,7 @@ test('an orphan has paid nobody until it is in the pool proper, also after a res
   pass(200)
   await poll(transaction(1, [51]), orphan(2))
   pass(200)
+  await accept({}, transaction(52, [152]))
   await poll(transaction(1, [51]), transaction(2, [52]))
   assert.deepEqual(
     [await paid(1), await paid(2)],
@@ -223,7 +225,49 @@ test('an orphan has paid nobody until it is in the pool proper, also after a res
       [[900n], 7n],
     ],
   )
-  assert.deepEqual(await told(), ['1 mempool', '2 mempool'])
+  const inMempool = (await told()).filter((line) => line.endsWith('mempool'))
+  assert.deepEqual(inMempool, ['1 mempool', '2 mempool'])
+})
+
+test('a pending payment of an output older than the index has no rows: its change would look like a gain', async (t) => {
+  const { chain, close, poll, blockAdded, accept, told } = await rig()
+  t.after(close)
+  const script = (n: number) => `000020${id(n)}ac`
+  const row = async (n: number) => {
+    const address = encodeAddress({ prefix: 'kaspatest', version: 0, payload: Buffer.from(id(n), 'hex') })
+    const { rows } = await chain.addressPage({ address, limit: 10 })
+    return rows.map(({ status, direction, amount }) => [status, direction, amount])
+  }
+  /** Pays 300 of the sender's 1,000 and returns 600 to the sender. */
+  const payment = (n: number, { sender, receiver }: { sender: number; receiver: number }) => {
+    const utxoEntry = { amount: 1_000, scriptPublicKey: script(sender), blockDaaScore: 1, isCoinbase: false }
+    const one = transaction(n, [n + 50])
+    return {
+      ...one,
+      inputs: one.inputs.map((input) => ({ ...input, verboseData: { utxoEntry } })),
+      outputs: [
+        { value: 300, scriptPublicKey: script(receiver), covenant: null },
+        { value: 600, scriptPublicKey: script(sender), covenant: null },
+      ],
+    }
+  }
+  const [seen, mined] = [payment(1, { sender: 30, receiver: 31 }), payment(2, { sender: 32, receiver: 33 })]
+  await poll(seen)
+  await blockAdded(9_500, mined)
+  for (const n of [30, 31, 32, 33]) assert.deepEqual(await row(n), [])
+  assert.deepEqual(await told(), ['1 mempool', '2 block', 'block 9500'])
+  await accept({}, seen, mined)
+  for (const n of [30, 32]) assert.deepEqual(await row(n), [['confirmed', 'send', 400n]])
+  for (const n of [31, 33]) assert.deepEqual(await row(n), [['confirmed', 'receive', 300n]])
+  const next = {
+    ...transaction(3, [1]),
+    outputs: [{ value: 290, scriptPublicKey: script(31), covenant: null }],
+  }
+  await poll(next)
+  assert.deepEqual(await row(31), [
+    ['pending', 'self', 10n],
+    ['confirmed', 'receive', 300n],
+  ])
 })
 
 test('an evicted transaction is dropped within five seconds, one that left for a block is not', async (t) => {

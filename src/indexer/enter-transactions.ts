@@ -1,6 +1,7 @@
 /**
- * Enters transactions that are seen for the first time, in a mempool or in a block. Each gets a pending row and one
- * `mempool_entry` with the parsed kinds of that stage, before any event caused by its acceptance.
+ * Enters transactions that are seen for the first time, in a mempool or in a block. Each gets one `mempool_entry` with
+ * the parsed kinds of that stage, before any event caused by its acceptance, and a pending row for each address if all
+ * its inputs are known.
  */
 import type { Network } from '../core/chain/network.ts'
 import type { Transaction } from '../core/chain/transaction.ts'
@@ -29,11 +30,14 @@ export async function enterTransactions(
   return seen.map((one, place) => {
     const { txId, transaction } = one
     const before = known.get(txId)
-    const parsed = parseTransaction(transaction, { network, spent: spent[place] ?? [], txId })
+    const inputs = spent[place] ?? []
+    const parsed = parseTransaction(transaction, { network, spent: inputs, txId })
     const fee = one.fee ?? feeOf(parsed)
     if (before?.hasMempoolEvent !== true) addMempoolEvents(batch, parsed, { ...one, fee })
-    // Nobody has verified an orphan's inputs or signatures, so it does not count as a payment yet.
-    const movements = one.isOrphan ? [] : movementsOf(parsed)
+    // Nobody has verified an orphan's inputs or signatures, so it does not count as a payment yet. An input that is
+    // older than the index may belong to any of the addresses, and its change would look like a gain. The acceptance
+    // brings the rows, with all inputs resolved.
+    const movements = one.isOrphan || inputs.includes(null) ? [] : movementsOf(parsed)
     const effects = movements.map(({ effect }) => ({ ...effect, event: null }))
     return { txId, parsed: parsedText(parsed), fee, effects }
   })
