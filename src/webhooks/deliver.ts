@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobAttempt, SubscriptionRecord } from '../store/jobs.ts'
@@ -12,7 +13,7 @@ export interface DeliveryAttempt extends Omit<JobAttempt, 'job'> {
 }
 
 export interface DeliveryBody {
-  /** The id of the delivery; for a batch, of the first one in it. */
+  /** The id of the delivery. A batch of several has one of its own. */
   readonly id: string
   /** The kind of the event, or `batch`. */
   readonly kind: string
@@ -26,7 +27,17 @@ export function deliveryBody(jobs: readonly Job[], batch: boolean): DeliveryBody
   const [first] = jobs
   if (first === undefined) throw new RangeError('no job given')
   if (!batch) return { id: first.id, kind: first.event.kind, body: first.event.text }
-  return { id: first.id, kind: 'batch', body: `[${jobs.map((job) => job.event.text).join(',')}]` }
+  const body = `[${jobs.map((job) => job.event.text).join(',')}]`
+  return { id: jobs.length === 1 ? first.id : batchId(jobs), kind: 'batch', body }
+}
+
+/**
+ * Receivers may ignore an id that they have processed. A batch that is sent again can have other events in it, so its
+ * id changes with them.
+ */
+function batchId(jobs: readonly Pick<Job, 'id'>[]): string {
+  const ids = jobs.map(({ id }) => id).sort()
+  return `${ids[0]}_${createHash('sha256').update(ids.join()).digest('hex').slice(0, 32)}`
 }
 
 export function signerOf(
