@@ -60,3 +60,18 @@ test('a call past its time limit is answered as a timeout; the others fail with 
     ],
   )
 })
+
+test('an answer to another method, and a result that is no object, are malformed', () => {
+  const { calls, answers, add } = opened()
+  const another = { ...message, method: 'getSinkBlueScore' }
+  const wrong = [another, ...['null', '[]', '""'].map((text) => ({ ...message, params: Buffer.from(text) }))]
+  for (const [n, given] of wrong.entries()) {
+    add()
+    calls.takeLeaving()
+    calls.settle(n + 1, { ...given, id: n + 1 })
+  }
+  assert.deepEqual(
+    answers.map((answer) => answer.kind === 'fault' && [answer.fault, answer.sent]),
+    wrong.map(() => ['malformed', true]),
+  )
+})

@@ -75,7 +75,7 @@ export class OpenCalls {
   settle(id: number, message: WrpcMessage): void {
     const call = this.#calls.get(id)
     this.#calls.delete(id)
-    call?.answer(answerOf(message))
+    call?.answer(answerOf(message, call.method))
   }
 
   /** Fails the first call whose time limit has passed and returns the reason; undefined if there is no such call. */
@@ -152,8 +152,13 @@ export function faultAnswer(fault: WireFault, sent: boolean, detail: string): No
   return { kind: 'fault', fault, sent, detail }
 }
 
-function answerOf(message: WrpcMessage): NodeAnswer {
-  if (message.error !== undefined) return { kind: 'error', text: errorText(message.error) }
-  if (message.params !== undefined) return { kind: 'result', bytes: message.params }
+const OPEN = '{'.charCodeAt(0)
+
+/** A node repeats the method with every answer, and every result is an object. */
+function answerOf({ method, params, error }: WrpcMessage, asked: string): NodeAnswer {
+  if (method !== undefined && method !== asked)
+    return faultAnswer('malformed', true, `an answer to ${method} in the place of ${asked}`)
+  if (error !== undefined) return { kind: 'error', text: errorText(error) }
+  if (params?.[0] === OPEN) return { kind: 'result', bytes: params }
   return faultAnswer('malformed', true, 'an answer without result and error')
 }
