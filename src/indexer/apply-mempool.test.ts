@@ -95,6 +95,7 @@ async function rig() {
       }))
       return indexer.applyMempool(bytes({ mempoolEntries }), MEMPOOL)
     },
+    pollBytes: (answer: Buffer) => indexer.applyMempool(answer, MEMPOOL),
     blockAdded: (n: number, ...carried: ReturnType<typeof transaction>[]) => {
       const transactions = [coinbase(n + 100_000), ...carried]
       const transactionIds = transactions.map((one) => one.verboseData.transactionId)
@@ -268,6 +269,20 @@ test('a pending payment of an output older than the index has no rows: its chang
     ['pending', 'self', 10n],
     ['confirmed', 'receive', 300n],
   ])
+})
+
+test('an answer without a list of entries is not an empty mempool: nothing is dropped', async (t) => {
+  const { close, poll, pollBytes, pass, blockAdded, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  for (const unfit of [{}, { mempoolEntries: null }, { entries: [] }]) {
+    for (let n = 0; n < 10; n++) {
+      pass(500)
+      await blockAdded(9_500 + n)
+      await assert.rejects(pollBytes(bytes(unfit)), /mempoolEntries is missing/)
+    }
+    assert.deepEqual(await status(1), ['pending', null])
+  }
 })
 
 test('an evicted transaction is dropped within five seconds, one that left for a block is not', async (t) => {

@@ -11,7 +11,7 @@ import { eventBatch } from './batch.ts'
 import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { enterTransactions, type SeenTransaction } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
-import { parse } from './read-chain.ts'
+import { parse, UnreadableAnswerError } from './read-chain.ts'
 
 export interface ApplyMempoolOptions {
   store: ChainStore
@@ -88,7 +88,9 @@ type Members = Record<string, unknown>
 
 function entriesOf(bytes: Uint8Array): Members[] {
   const entries = parse(bytes).mempoolEntries
-  return Array.isArray(entries) ? (entries as Members[]) : []
+  // Taken for an empty mempool, it would drop everything that is pending.
+  if (!Array.isArray(entries)) throw new UnreadableAnswerError('mempoolEntries is missing')
+  return entries as Members[]
 }
 
 function idOf(entry: Members): string {
