@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchTurns } from '../../test/fakes/loop-hold.ts'
-import { elementsOf, nestedElementsOf } from './json-slices.ts'
+import { elementsOf, hasList, nestedElementsOf } from './json-slices.ts'
 import { nextTurn } from './time-slices.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
@@ -67,6 +67,14 @@ test('of many readers at the same time one goes on in each turn of the loop', as
   assert.ok(held <= 20, `the loop was held for ${held} ms`)
 })
 
+test('a list is told from a missing member and from other values', () => {
+  const isListed = (text: string) => hasList(Buffer.from(text), 'entries')
+  for (const text of ['{"entries":[]}', ' { "a" : {"entries":5} , "entries" : [ 1 ] } '])
+    assert.equal(isListed(text), true, text)
+  for (const text of ['{}', 'null', '[]', '{"entries":null}', '{"entries":{}}', '{"a":{"entries":[]}}'])
+    assert.equal(isListed(text), false, text)
+})
+
 async function nested(value: unknown, indent?: number): Promise<unknown[]> {
   const found: unknown[] = []
   const bytes = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, null, indent))
@@ -87,6 +95,7 @@ test('lists within the elements are walked in the order of the text, whatever su
     ['in', 1],
     ['in', { in: [7], y: '"]' }],
     ['out', []],
+    ['in', 5],
     ['out', 'last'],
   ]
   for (const indent of [undefined, 1]) {

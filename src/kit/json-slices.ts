@@ -118,10 +118,15 @@ function skipScalar(bytes: Buffer, from: number): number {
 
 const HOLD_MS = 3
 
+/** Whether a member of a large JSON object is a list. Nothing after its beginning is read. */
+export function hasList(bytes: Uint8Array, member: string): boolean {
+  return listStart(textOf(bytes), member) !== undefined
+}
+
 /**
  * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds. The time is checked
  * before every element, because the caller may spend long on one. The text must be valid JSON; a member that is missing
- * or not a list has no elements.
+ * or not a list has no elements, see `hasList`.
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = textOf(bytes)
@@ -138,7 +143,8 @@ export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGener
 
 /**
  * The same for nested lists: yields each element of `lists` in the objects of the list `member`, in the order of the
- * text. Such an object can be many megabytes, and is never scanned or copied as a whole.
+ * text. One of `lists` that is not a list yields its value. Such an object can be many megabytes, and is never scanned
+ * or copied as a whole.
  */
 export async function* nestedElementsOf<L extends string>(
   bytes: Uint8Array,
@@ -156,8 +162,11 @@ export async function* nestedElementsOf<L extends string>(
       if (found === undefined) return
       const list = lists.find((name) => name === found.name)
       let end = found.value
-      if (list === undefined || text[end] !== OPEN_LIST) end = skipValue(text, end)
-      else {
+      if (list === undefined || text[end] !== OPEN_LIST) {
+        const from = end
+        end = skipValue(text, from)
+        if (list !== undefined && end > from) yield { list, text: text.toString('utf8', from, end) }
+      } else {
         end++
         for (let next: number | undefined = end; next !== undefined; next = behindComma(text, end)) {
           await takeTurn()

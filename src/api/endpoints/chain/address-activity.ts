@@ -7,11 +7,11 @@ import type { Network } from '../../../core/chain/network.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
-import { nestedElementsOf } from '../../../kit/json-slices.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
+import { mempoolOfAddress } from './mempool-of-address.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import type { Utxo, UtxoReader } from './read-utxos.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
@@ -87,10 +87,9 @@ export async function inMempool(
   const options = { deadlineMs: waitMs }
   const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
-  if (!outcome.bytes.includes('"entries"')) throw unusableAnswer(outcome.node, 'mempool entries')
   const items = new Map<string, string>()
   let hasMore = false
-  for await (const { text } of nestedElementsOf(outcome.bytes, 'entries', ['sending', 'receiving'])) {
+  for await (const { text } of mempoolOfAddress(address, outcome)) {
     // Beyond the limit, entries are read until one is not a repetition of the other side.
     if (hasMore) continue
     const item = mempoolItem(text, outcome.node, upstreams.network)

@@ -68,3 +68,21 @@ test('a transaction that sends and receives counts once, also at the limit', asy
     assert.deepEqual({ shown: items.length, hasMore }, expected, JSON.stringify([sending, receiving, limit]))
   }
 })
+
+test('an answer without a list, or about another address, is not an address without pending transactions', async () => {
+  const other = { address: 'kaspatest:other', sending: [], receiving: [] }
+  const unfit = [
+    {},
+    { entries: null },
+    { entries: [other] },
+    { entries: [{ ...other, address: ADDRESS, sending: null }] },
+  ]
+  for (const answer of unfit) {
+    const bytes = Buffer.from(JSON.stringify(answer))
+    const upstreams = { network: 'testnet-10', callRaw: async () => ({ ok: true, bytes, node: 'n' }) }
+    const chain = { upstreams, waitMs: 1_000 } as unknown as ChainData
+    const text = bytes.toString()
+    await assert.rejects(pendingBalance(ADDRESS, chain, 'n'), { kind: 'upstream_error' }, text)
+    await assert.rejects(inMempool(ADDRESS, 200, chain), { kind: 'upstream_error' }, text)
+  }
+})

@@ -8,9 +8,9 @@ import type { Outpoint } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type ExactJson, parseExact } from '../../../kit/exact-json.ts'
-import { nestedElementsOf } from '../../../kit/json-slices.ts'
 import { scriptOfAddress } from '../../../parser/script-address.ts'
 import type { ChainData } from './chain-data.ts'
+import { mempoolOfAddress } from './mempool-of-address.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 export interface PendingBalance {
@@ -53,13 +53,12 @@ export async function pendingBalance(
   const options = { ...shared.limits(), stayOn }
   const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
-  const { bytes, node } = outcome
-  if (!bytes.includes('"entries"')) throw unusableAnswer(node, 'mempool entries')
+  const { node } = outcome
   const txIds = new Set<string>()
   const received = new Map<string, bigint>()
   const spent: Outpoint[] = []
   let incoming = 0n
-  for await (const { list, text } of nestedElementsOf(bytes, 'entries', ['receiving', 'sending'])) {
+  for await (const { list, text } of mempoolOfAddress(address, outcome)) {
     const { txId, transaction } = readEntry(text, node)
     txIds.add(txId)
     if (list === 'receiving') {

@@ -73,5 +73,22 @@ test('as many outputs as are served do not hold the loop; more are refused with 
   const reason = (error: unknown) => (error as { detail: { reason: string } }).detail.reason
   await assert.rejects(readerOf(answer(MAX_UTXOS + 1)).count(), (error) => reason(error) === 'too_many_utxos')
   const huge = Buffer.alloc(49 * 1024 * 1024, 0x20)
+  huge.write('{"entries":[')
   await assert.rejects(readerOf(huge).count(), (error) => reason(error) === 'too_many_utxos')
+})
+
+test('an answer without a list, or about another address, is not an address without outputs', async () => {
+  const other = entry(1).replace('null', '"kaspatest:y"')
+  for (const text of [
+    '{}',
+    '{"entries":null}',
+    '{"entries":{}}',
+    '{"balance":5}',
+    `{"entries":[${other}]}`,
+  ]) {
+    const { reader, count } = readerOf(Buffer.from(text))
+    await assert.rejects(count(), { kind: 'upstream_error' }, text)
+    await assert.rejects(Array.fromAsync(reader.all('kaspatest:x')), { kind: 'upstream_error' }, text)
+  }
+  assert.equal(await readerOf(Buffer.from('{"entries":[]}')).count(), 0)
 })

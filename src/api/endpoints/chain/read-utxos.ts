@@ -5,11 +5,12 @@
 import { ApiError } from '../../../core/errors.ts'
 import { type Clock, elapsedMs, runAfter } from '../../../kit/clock.ts'
 import { parseExact } from '../../../kit/exact-json.ts'
-import { elementsOf } from '../../../kit/json-slices.ts'
+import { elementsOf, hasList } from '../../../kit/json-slices.ts'
 import { Lru } from '../../../kit/lru.ts'
 import { createSingleflight } from '../../../kit/singleflight.ts'
 import type { ChainStore } from '../../../store/chain.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
+import { isAmount } from './is-amount.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 export interface Utxo {
@@ -45,6 +46,7 @@ const MAX_CACHED = 1_000
 const MAX_AGE_MS = 1_000
 
 interface Answer {
+  readonly address: string
   readonly bytes: Buffer
   readonly node: string
   /** The last chain block when the answer was requested. */
@@ -87,9 +89,11 @@ export function createUtxoReader(deps: {
       )
       if (!outcome.ok) throw upstreamError(outcome.failure)
       const { bytes, node } = outcome
+      // It must not pass for an address without unspent outputs.
+      if (!hasList(bytes, 'entries')) throw unusableAnswer(node, 'unspent outputs')
       const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
       // The answer may be a view on a larger read from the socket, which must not be kept alive.
-      const answer = { bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
+      const answer = { address, bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
       if (isSmall) cache.set(address, answer)
       else cache.delete(address)
       return answer
@@ -98,12 +102,13 @@ export function createUtxoReader(deps: {
 
   return {
     async *of(address) {
-      const { bytes, node } = await answerFor(address)
+      const answer = await answerFor(address)
+      const { bytes } = answer
       if (bytes.length > MAX_ANSWER_BYTES) throw tooMany()
       let count = 0
       for await (const text of elementsOf(bytes, 'entries')) {
         if (++count > MAX_UTXOS) throw tooMany()
-        yield readUtxo(text, node)
+        yield readUtxo(text, answer)
       }
     },
     async *all(address) {
@@ -124,8 +129,8 @@ export function createUtxoReader(deps: {
   }
 }
 
-async function* utxosIn({ bytes, node }: Answer): AsyncGenerator<Utxo> {
-  for await (const text of elementsOf(bytes, 'entries')) yield readUtxo(text, node)
+async function* utxosIn(answer: Answer): AsyncGenerator<Utxo> {
+  for await (const text of elementsOf(answer.bytes, 'entries')) yield readUtxo(text, answer)
 }
 
 function tooMany(): ApiError {
@@ -133,14 +138,17 @@ function tooMany(): ApiError {
   return new ApiError('invalid_param', message, { param: 'address', reason: 'too_many_utxos' })
 }
 
-function readUtxo(text: string, node: string): Utxo {
+function readUtxo(text: string, { address: asked, node }: Answer): Utxo {
   const read = parseExact(text)
   if (!read.ok) throw unusableAnswer(node, read.message)
-  const { outpoint, utxoEntry } = (read.value ?? {}) as {
+  const { address, outpoint, utxoEntry } = (read.value ?? {}) as {
+    address?: string | null
     outpoint?: { transactionId: string; index: number }
     utxoEntry?: Omit<Utxo, 'txId' | 'index' | 'covenantId'> & { covenantId?: string | null }
   }
-  if (!outpoint || !utxoEntry) throw unusableAnswer(node, 'unspent outputs')
+  // A node may leave the address out.
+  const isFitting = (address ?? asked) === asked && isAmount(utxoEntry?.amount)
+  if (!outpoint || !utxoEntry || !isFitting) throw unusableAnswer(node, 'unspent outputs')
   const { amount, scriptPublicKey, blockDaaScore, isCoinbase, covenantId } = utxoEntry
   return {
     txId: outpoint.transactionId,
