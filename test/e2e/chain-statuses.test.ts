@@ -370,6 +370,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
   }
 
   node.respond.set('getMempoolEntry', () => ({ error: `Transaction ${'ab'.repeat(32)} not found` }))
+  node.respond.set('getSinkBlueScore', () => '{"blueScore":0}')
   refused(await ask(LOOKUP), 404, 'transaction_not_found')
   const entry = JSON.stringify({ mempoolEntry: { fee: 7, is_orphan: false, transaction: WAITING } })
   node.respond.set('getMempoolEntry', () => entry)

@@ -15,11 +15,13 @@ function chainOf({
   isThere,
   nodes = { n: 100 },
   asked = [],
+  sink,
 }: {
   scores: number[]
   isThere: (reads: number) => boolean
   nodes?: Record<string, number>
   asked?: string[]
+  sink?: unknown
 }) {
   let [reads, nowMs] = [0, 0]
   const refusal = { reason: 'transaction_not_found', text: '' }
@@ -30,7 +32,7 @@ function chainOf({
       call: async (method: string, _: object, { stayOn: node = 'n' }: { stayOn?: string }) => {
         asked.push(`${method} ${node}`)
         return method === 'getSinkBlueScore'
-          ? { ok: true, node, value: { blueScore: nodes[node] } }
+          ? { ok: true, node, value: sink ?? { blueScore: nodes[node] } }
           : { ok: false, failure: { kind: 'refused', refusal, node } }
       },
     },
@@ -99,4 +101,11 @@ test('the node that an index behind the others follows may have it, and is no pr
   asked.length = 0
   await assert.rejects(unindexed(TX, chainOf(catchingUp)), behind)
   assert.deepEqual(asked, ['getMempoolEntry n'], 'nobody waits for it')
+})
+
+test('a blue score that is none is an unusable answer, not an index that has caught up', async () => {
+  for (const sink of [{}, { blueScore: 'x' }, { blueScore: -1 }, { blueScore: 1.5 }, { sink: 'ab' }])
+    await assert.rejects(unindexed(TX, chainOf({ scores: [99], isThere: () => false, sink })), {
+      kind: 'upstream_error',
+    })
 })

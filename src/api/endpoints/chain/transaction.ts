@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { base } from '../../../contract/costs.ts'
 import { object, type TextAnswer } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
+import { scoreOf } from '../../../core/chain/score.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
 import {
@@ -155,7 +156,9 @@ async function caughtUp(
   const options = { deadlineMs: Math.min(waitMs, MAX_LOOKUP_MS), stayOn: node, isAbandoned: isGone }
   const sink = await upstreams.call('getSinkBlueScore', {}, options)
   if (!sink.ok) throw upstreamError(sink.failure)
-  const score = Number((sink.value as { blueScore?: unknown }).blueScore)
+  const score = scoreOf((sink.value as { blueScore?: unknown }).blueScore)
+  // Without a score to wait for, any index would count as caught up.
+  if (score === undefined) throw unusableAnswer(sink.node, 'blue score')
   const startedMs = elapsedMs(clock)
   while (((await index.checkpoint())?.blueScore ?? 0) < score) {
     if (isGone() || elapsedMs(clock) - startedMs > MAX_INDEX_WAIT_MS) throw indexBehind()
