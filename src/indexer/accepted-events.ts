@@ -6,6 +6,7 @@ import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { CovenantChange } from '../store/covenants.ts'
 import type { RetractableEvent } from '../store/tokens.ts'
 import type { EventBatch } from './batch.ts'
+import { genesesOf } from './index-covenants.ts'
 import type { TokenCell, TokenMove } from './tokens/token-move.ts'
 
 /** Returns the positions of the events in the batch. */
@@ -15,12 +16,15 @@ export function addCovenantEvents(
   changes: readonly CovenantChange[],
   daaScore: number,
 ): number[] {
+  if (changes.length === 0) return []
   const accepted = { tx_id: parsed.tx_id, daa_score: daaScore, retracted: false, retracts: null }
+  const geneses = genesesOf(parsed)
+  const inputsByPoint = new Map(parsed.inputs.map((input) => [`${input.tx_id} ${input.index}`, input]))
   return changes.flatMap(({ covenantId, spent, created }) => {
     const places: number[] = []
     if (spent.length > 0) {
       const inputs = spent.map(({ txId, index }) => {
-        const input = parsed.inputs.find((one) => one.tx_id === txId && one.index === index)
+        const input = inputsByPoint.get(`${txId} ${index}`)
         return {
           tx_id: txId,
           index,
@@ -42,7 +46,7 @@ export function addCovenantEvents(
       const data = {
         covenant_id: covenantId,
         ...accepted,
-        is_genesis: isGenesis(parsed, covenantId),
+        is_genesis: geneses.has(covenantId),
         outputs,
       }
       places.push(batch.add('covenant_created', data, addressesOf(outputs)))
@@ -88,11 +92,6 @@ export function retractEvents(events: readonly RetractableEvent[], batch: EventB
     }
     batch.add(kind, { ...data, retracted: true, retracts: eventId } as EventData[typeof kind], addresses)
   }
-}
-
-function isGenesis(parsed: ParsedTransaction, covenantId: string): boolean {
-  const actions = parsed.details.covenant_execution?.actions ?? []
-  return actions.some(({ kind, covenant_id }) => kind === 'genesis' && covenant_id === covenantId)
 }
 
 function cellOf({ holder, amount }: TokenCell) {

@@ -10,14 +10,25 @@ export function covenantChangesOf(
   spent: readonly (SpentOutput | null)[],
 ): CovenantChange[] {
   const ids = parsed.details.covenant?.covenant_ids ?? []
+  if (ids.length === 0) return []
+  // Grouped once, because one transaction may have a thousand covenants.
+  const spentById = Map.groupBy(
+    spent.flatMap((output, index) => (output === null ? [] : [{ index, output }])),
+    ({ output }) => output.covenantId,
+  )
+  const createdById = Map.groupBy(parsed.outputs, ({ covenant }) => covenant?.id)
+  const geneses = genesesOf(parsed)
+  const assets = new Map((parsed.details.native_asset?.assets ?? []).map((asset) => [asset.asset_id, asset]))
+  const programKinds = programKindsOf(parsed)
   return ids.map((covenantId) => {
-    const inputs = spent.flatMap((output, index) =>
-      output?.covenantId === covenantId ? [{ index, output }] : [],
-    )
-    const created = parsed.outputs.filter((output) => output.covenant?.id === covenantId)
+    const inputs = spentById.get(covenantId) ?? []
+    const created = createdById.get(covenantId) ?? []
+    const asset = assets.get(covenantId)
+    const states = new Map((asset?.inputs ?? []).map((state) => [state.input, state]))
+    const kinds = inputs.map(({ index }) => programKinds.get(index))
     const step = {
-      kind: kindOf(parsed, covenantId, created.length),
-      program: programOf(parsed, covenantId, new Set(inputs.map(({ index }) => index))),
+      kind: geneses.has(covenantId) ? 'genesis' : created.length > 0 ? 'continuation' : 'burn',
+      program: asset?.form ?? kinds.find((kind) => kind === 'silverscript') ?? kinds.find(Boolean) ?? null,
       spent: inputs.map(({ index, output }) => ({
         input: index,
         ...pointOf(parsed, index),
@@ -25,7 +36,7 @@ export function covenantChangesOf(
         address: parsed.inputs[index]?.address ?? null,
         signed: parsed.inputs[index]?.signed ?? null,
         program_hash: output.scriptPublicKey === null ? null : programHashOf(output.scriptPublicKey),
-        token: tokenOf(parsed, covenantId, index),
+        token: tokenOf(states.get(index)),
       })),
       created: created.map(({ index, amount_sompi, address, script_public_key }) => ({
         index,
@@ -56,27 +67,26 @@ function pointOf(parsed: ParsedTransaction, input: number): { tx_id: string; ind
   return { tx_id, index }
 }
 
-function kindOf(parsed: ParsedTransaction, covenantId: string, created: number) {
-  const actions = (parsed.details.covenant_execution?.actions ?? []).filter(
-    (action) => action.covenant_id === covenantId,
-  )
-  if (actions.some(({ kind }) => kind === 'genesis')) return 'genesis'
-  return created > 0 ? 'continuation' : 'burn'
+/** The covenants that the transaction founds. */
+export function genesesOf(parsed: ParsedTransaction): Set<string> {
+  const actions = parsed.details.covenant_execution?.actions ?? []
+  return new Set(actions.flatMap(({ kind, covenant_id }) => (kind === 'genesis' ? covenant_id : [])))
 }
 
-/** The kind of program that the inputs reveal; null if no output of the covenant is spent or none reveals a program. */
-function programOf(parsed: ParsedTransaction, covenantId: string, inputs: ReadonlySet<number>) {
-  const token = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
-  if (token !== undefined) return token.form
-  if (parsed.details.scriptlang?.programs.some(({ input }) => inputs.has(input))) return 'silverscript'
-  const reveals = parsed.details.covenant_execution?.programs.some(({ input }) => inputs.has(input)) ?? false
-  return reveals ? 'unknown' : null
+/** The kind of program that each input reveals. */
+function programKindsOf({ details }: ParsedTransaction): Map<number, 'silverscript' | 'unknown'> {
+  const kinds = new Map<number, 'silverscript' | 'unknown'>()
+  for (const { input } of details.covenant_execution?.programs ?? []) kinds.set(input, 'unknown')
+  for (const { input } of details.scriptlang?.programs ?? []) kinds.set(input, 'silverscript')
+  return kinds
 }
+
+type ShownState = NonNullable<
+  ParsedTransaction['details']['native_asset']
+>['assets'][number]['inputs'][number]
 
 /** The token state that the input reveals. */
-function tokenOf(parsed: ParsedTransaction, covenantId: string, input: number) {
-  const asset = parsed.details.native_asset?.assets.find(({ asset_id }) => asset_id === covenantId)
-  const state = asset?.inputs.find((one) => one.input === input)
+function tokenOf(state: ShownState | undefined) {
   if (state === undefined) return null
   const { owner, owner_type, amount, is_minter } = state
   return { owner, owner_type, amount, is_minter }

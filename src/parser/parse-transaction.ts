@@ -4,8 +4,8 @@
  */
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
-import { type SignaturePath, signaturePath } from './path/signature-path.ts'
-import { covenantInputs } from './path/transaction-reads.ts'
+import { instructionBudget, type SignaturePath, signaturePath } from './path/signature-path.ts'
+import { covenantInputs, type PathPlace } from './path/transaction-reads.ts'
 import { type Reveal, revealOf } from './reveal.ts'
 import { addressOfScript } from './script-address.ts'
 import { classifyScript, type ScriptClass } from './script-class.ts'
@@ -77,7 +77,9 @@ const NOTHING_SPENT: readonly (SpentOutput | null)[] = []
 export function parseTransaction(transaction: Transaction, options: ParseOptions): ParsedTransaction {
   const { network, spent = NOTHING_SPENT } = options
   const reveals = revealsOf(transaction, spent)
-  const paths = pathsOf(reveals, transaction, spent)
+  const covenants = covenantInputs(transaction, spent)
+  const paths = pathsOf(reveals, { transaction, spent, covenants })
+  const isSigned = signedInputs({ spent, covenants, paths })
   const details = tagDetails(transaction, { spent, reveals, paths, network })
   return {
     tx_id: options.txId ?? transactionId(transaction),
@@ -88,7 +90,7 @@ export function parseTransaction(transaction: Transaction, options: ParseOptions
         index: input.previousOutpoint.index,
         address: output?.scriptPublicKey ? addressOfScript(output.scriptPublicKey, network) : null,
         amount_sompi: output?.amount ?? null,
-        signed: isSigned(index, spent, paths),
+        signed: isSigned(index),
       }
     }),
     outputs: transaction.outputs.map((output, index) => ({
@@ -113,17 +115,12 @@ function revealsOf(transaction: Transaction, spent: readonly (SpentOutput | null
 }
 
 /** By input, for programs that are proven to belong to the spent outputs. */
-function pathsOf(
-  reveals: readonly Reveal[],
-  transaction: Transaction,
-  spent: readonly (SpentOutput | null)[],
-): Map<number, SignaturePath> {
+function pathsOf(reveals: readonly Reveal[], place: Omit<PathPlace, 'input'>): Map<number, SignaturePath> {
   const paths = new Map<number, SignaturePath>()
-  if (reveals.length === 0) return paths
-  const covenants = covenantInputs(transaction, spent)
+  const budget = instructionBudget()
   for (const reveal of reveals) {
     if (reveal.proof !== 'verified') continue
-    paths.set(reveal.input, signaturePath(reveal, { input: reveal.input, transaction, spent, covenants }))
+    paths.set(reveal.input, signaturePath(reveal, { ...place, input: reveal.input }, budget))
   }
   return paths
 }
@@ -132,20 +129,25 @@ function pathsOf(
  * An output paid to a key cannot be spent without it. Among several outputs of one covenant, one program often checks
  * for all: a program that requires no signature proves nothing as long as another one may require it.
  */
-function isSigned(
-  index: number,
-  spent: readonly (SpentOutput | null)[],
-  paths: ReadonlyMap<number, SignaturePath>,
-): boolean | null {
-  const output = spent[index]
-  if (!output?.scriptPublicKey) return null
-  const form = classifyScript(output.scriptPublicKey)
-  if (form === 'pubkey' || form === 'pubkeyecdsa') return true
-  const signed = paths.get(index)?.signed ?? null
-  const { covenantId } = output
-  if (signed !== false || covenantId === null) return signed
-  const isSame = (other: SpentOutput | null) => other === null || other.covenantId === covenantId
-  return spent.every((other, at) => !isSame(other) || paths.get(at)?.signed === false) ? false : null
+function signedInputs({
+  spent,
+  covenants = new Map(),
+  paths,
+}: Pick<PathPlace, 'spent' | 'covenants'> & { paths: ReadonlyMap<number, SignaturePath> }) {
+  const unsigned = new Set<string>()
+  for (const [id, inputs] of covenants) {
+    if (inputs.every((input) => paths.get(input)?.signed === false)) unsigned.add(id)
+  }
+  return (index: number): boolean | null => {
+    const output = spent[index]
+    if (!output?.scriptPublicKey) return null
+    const form = classifyScript(output.scriptPublicKey)
+    if (form === 'pubkey' || form === 'pubkeyecdsa') return true
+    const signed = paths.get(index)?.signed ?? null
+    const { covenantId } = output
+    if (signed !== false || covenantId === null) return signed
+    return unsigned.has(covenantId) ? false : null
+  }
 }
 
 interface TagSource {

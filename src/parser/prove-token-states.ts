@@ -14,31 +14,40 @@ export interface ProvenState extends Omit<TokenState, 'framed'> {
   readonly index: number
 }
 
-/** Bounds the work, whatever strangers push. Programs seen so far have at most 3,000 bytes and create two outputs. */
+/**
+ * Bounds the work, whatever strangers push, for all tokens of a transaction together: one input may create outputs of
+ * many. Programs seen so far have at most 3,000 bytes and create two outputs.
+ */
 const MAX_CANDIDATES = 64
 const MAX_PROGRAM_BYTES = 10_000
 const MAX_STATES = 16
 
+interface CandidateBudget {
+  left: number
+}
+
+export function candidateBudget(): CandidateBudget {
+  return { left: MAX_CANDIDATES }
+}
+
 export function proveTokenStates(
   reveals: readonly { readonly reveal: Reveal; readonly state: TokenState }[],
   outputs: readonly { readonly index: number; readonly programHash: string | null }[],
+  budget: CandidateBudget,
 ): ProvenState[] {
-  const hidden = new Map<string, number[]>()
-  for (const { index, programHash } of outputs) {
-    if (programHash === null) continue
-    hidden.set(programHash, [...(hidden.get(programHash) ?? []), index])
-  }
+  const hidden = Map.groupBy(outputs, ({ programHash }) => programHash)
+  hidden.delete(null)
   const proven: ProvenState[] = []
-  let candidates = 0
   for (const { reveal, state } of reveals) {
     if (reveal.program.length > MAX_PROGRAM_BYTES) continue
     for (const fields of candidatesOf(reveal, state)) {
-      if (hidden.size === 0 || candidates++ === MAX_CANDIDATES) return inOrder(proven)
+      if (hidden.size === 0 || budget.left === 0) return inOrder(proven)
+      budget.left--
       const hash = hexOfBytes(scriptHash(withTokenState(reveal.program, fields)))
       const found = hidden.get(hash)
       const read = found && tokenStateOf(fields)
       if (!found || !read) continue
-      for (const index of found) proven.push({ index, ...read })
+      for (const { index } of found) proven.push({ index, ...read })
       hidden.delete(hash)
     }
   }

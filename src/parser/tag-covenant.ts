@@ -99,7 +99,9 @@ function burns(transaction: Transaction, spent: Spent): CovenantAction[] {
   for (const [index, output] of spent.entries()) {
     const id = output?.covenantId
     if (!id || kept.has(id)) continue
-    burnt.set(id, [...(burnt.get(id) ?? []), index])
+    const inputs = burnt.get(id)
+    if (inputs === undefined) burnt.set(id, [index])
+    else inputs.push(index)
   }
   return [...burnt].map(([covenant_id, inputs]) => ({
     kind: 'burn',

@@ -7,7 +7,7 @@
 import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import type { Confidence } from './confidence.ts'
 import type { SignaturePath } from './path/signature-path.ts'
-import { type ProvenState, proveTokenStates } from './prove-token-states.ts'
+import { candidateBudget, type ProvenState, proveTokenStates } from './prove-token-states.ts'
 import type { Reveal } from './reveal.ts'
 import { programHashOf } from './script-class.ts'
 import type { CovenantExecutionDetail } from './tag-covenant.ts'
@@ -52,22 +52,34 @@ export function nativeAssetDetail(
   { spent, reveals, paths }: NativeAssetSource,
   execution: CovenantExecutionDetail | null,
 ): NativeAssetDetail | null {
-  const assets = new Map<string, NativeAssetMove>()
   const continuations = (execution?.actions ?? []).filter((action) => action.kind === 'continuation')
-  for (const id of new Set(continuations.map((action) => action.covenant_id))) {
-    const own = continuations.filter((action) => action.covenant_id === id)
-    const members = new Set(own.flatMap((action) => action.inputs))
-    for (const [index, output] of spent.entries()) if (output?.covenantId === id) members.add(index)
-    const shown = reveals.flatMap((reveal) => {
-      const state = members.has(reveal.input) ? readTokenState(reveal.script) : null
-      return state === null ? [] : [{ reveal, state }]
-    })
+  if (continuations.length === 0) return null
+  const members = new Map<string, Set<number>>()
+  for (const { covenant_id } of continuations) members.set(covenant_id, new Set())
+  for (const { covenant_id, inputs } of continuations)
+    for (const input of inputs) members.get(covenant_id)?.add(input)
+  for (const [index, output] of spent.entries()) members.get(output?.covenantId ?? '')?.add(index)
+  const states = new Map<number, { reveal: Reveal; state: TokenState }>()
+  for (const reveal of reveals) {
+    const state = readTokenState(reveal.script)
+    if (state !== null) states.set(reveal.input, { reveal, state })
+  }
+  const created = Map.groupBy(
+    transaction.outputs.map(({ covenant, scriptPublicKey }, index) => ({ covenant, scriptPublicKey, index })),
+    ({ covenant }) => covenant?.covenantId,
+  )
+  const signers = signersOf({ spent, paths })
+  const budget = candidateBudget()
+  const assets: NativeAssetMove[] = []
+  for (const [id, own] of members) {
+    const shown = [...own].sort((a, b) => a - b).flatMap((input) => states.get(input) ?? [])
     const [first] = shown
     if (first === undefined) continue
-    const created = transaction.outputs.flatMap(({ covenant, scriptPublicKey }, index) =>
-      covenant?.covenantId === id ? [{ index, programHash: programHashOf(scriptPublicKey) }] : [],
-    )
-    assets.set(id, {
+    const outputs = (created.get(id) ?? []).map(({ index, scriptPublicKey }) => ({
+      index,
+      programHash: programHashOf(scriptPublicKey),
+    }))
+    assets.push({
       asset_id: id,
       form: first.state.form,
       inputs: shown.map(({ reveal, state: { owner, owner_type, amount, is_minter } }) => ({
@@ -76,13 +88,35 @@ export function nativeAssetDetail(
         owner_type,
         amount,
         is_minter,
-        signed: isSignedByOwner({ owner, owner_type }, members, { spent, paths }),
+        signed: isSignedByOwner({ owner, owner_type }, own, signers),
       })),
-      outputs: created.map(({ index }) => index),
-      states: proveTokenStates(shown, created),
+      outputs: outputs.map(({ index }) => index),
+      states: proveTokenStates(shown, outputs, budget),
     })
   }
-  return assets.size === 0 ? null : { confidence: 'hint', assets: [...assets.values()] }
+  return assets.length === 0 ? null : { confidence: 'hint', assets }
+}
+
+interface Signers {
+  /** The inputs whose paths show that a key has signed. */
+  readonly byKey: ReadonlyMap<string, readonly number[]>
+  /** The hashes of the programs that were run and require a signature. */
+  readonly programs: ReadonlySet<string | null>
+}
+
+function signersOf({ spent, paths }: Pick<NativeAssetSource, 'spent' | 'paths'>): Signers {
+  const byKey = new Map<string, number[]>()
+  const programs = new Set<string | null>()
+  for (const [input, { keys, signed }] of paths) {
+    for (const key of keys) {
+      const inputs = byKey.get(key)
+      if (inputs === undefined) byKey.set(key, [input])
+      else inputs.push(input)
+    }
+    const script = spent[input]?.scriptPublicKey
+    if (signed === true && script) programs.add(programHashOf(script))
+  }
+  return { byKey, programs }
 }
 
 /**
@@ -92,17 +126,11 @@ export function nativeAssetDetail(
 function isSignedByOwner(
   { owner, owner_type: type }: Pick<TokenState, 'owner' | 'owner_type'>,
   members: ReadonlySet<number>,
-  { spent, paths }: Pick<NativeAssetSource, 'spent' | 'paths'>,
+  { byKey, programs }: Signers,
 ): true | null {
   const isSigned =
     type === 'pubkey'
-      ? [...members].some((input) => paths.get(input)?.keys.has(owner) === true)
-      : type === 'script_hash' &&
-        spent.some(
-          (output, input) =>
-            output?.scriptPublicKey &&
-            programHashOf(output.scriptPublicKey) === owner &&
-            paths.get(input)?.signed === true,
-        )
+      ? byKey.get(owner)?.some((input) => members.has(input))
+      : type === 'script_hash' && programs.has(owner)
   return isSigned ? true : null
 }

@@ -4,7 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { push } from '../../test/fakes/krc20-scripts.ts'
+import { hexOfBytes } from '../core/chain/hex.ts'
+import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
 import { readTransaction } from '../core/chain/transaction-json.ts'
+import { scriptHash } from './keyed-hash.ts'
 import { parseTransaction } from './parse-transaction.ts'
 
 const KEY = '7bc04196f1125e4f2676cd09ed14afb77223b1f62177da5488346323eaa91a69'
@@ -66,4 +70,60 @@ test('the largest program that a block can hold does not stop the loop for long'
   for (let round = 0; round < 5; round++) parseTransaction(read.transaction, { network: 'mainnet' })
   const used = process.cpuUsage(before)
   assert.ok((used.user + used.system) / 5 < 200_000, `${(used.user + used.system) / 5} µs`)
+})
+
+function transactionOf(
+  signatureScripts: readonly string[],
+  outputs: Transaction['outputs'] = [],
+): Transaction {
+  const read = readTransaction(payment(1, 0))
+  assert.ok(read.ok)
+  const [input] = read.transaction.inputs
+  assert.ok(input)
+  const inputs = signatureScripts.map((signatureScript, index) => ({
+    ...input,
+    signatureScript,
+    previousOutpoint: { ...input.previousOutpoint, index },
+  }))
+  return { ...read.transaction, inputs, outputs }
+}
+
+function cpuMsOf(work: () => unknown): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+test('the programs of all inputs share one budget of instructions', () => {
+  const program = `${'61'.repeat(12_000)}20${KEY}ac`
+  const scriptPublicKey = `0000aa20${hexOfBytes(scriptHash(Buffer.from(program, 'hex')))}87`
+  const spent: SpentOutput = {
+    ...{ amount: 1n, scriptPublicKey, covenantId: null },
+    ...{ isCoinbase: false, blockDaaScore: 1n },
+  }
+  const { inputs } = parseTransaction(
+    transactionOf(Array.from({ length: 2 }, () => `${push('01'.repeat(65))}${push(program)}`)),
+    { network: 'mainnet', spent: [spent, spent] },
+  )
+  assert.deepEqual(
+    inputs.map(({ signed }) => signed),
+    [true, null],
+  )
+})
+
+test('one input that creates outputs of a thousand covenant tokens does not stop the loop for long', () => {
+  const program = `20${KEY}010008${'01'.repeat(8)}0100${'61'.repeat(9_000)}`
+  const lists = [32, 1, 8, 1].map((bytes) => push('00'.repeat(16 * bytes))).join('')
+  const outputs = Array.from({ length: 1_000 }, (_, id) => ({
+    value: 1n,
+    scriptPublicKey: `0000aa20${KEY}87`,
+    covenant: { authorizingInput: 0, covenantId: id.toString(16).padStart(64, '0') },
+  }))
+  const transaction = transactionOf([`${lists}${push(program)}`], outputs)
+  const ms = cpuMsOf(() => {
+    const { details } = parseTransaction(transaction, { network: 'mainnet' })
+    assert.equal(details.native_asset?.assets.length, 1_000)
+  })
+  assert.ok(ms < 1_000, `${ms} ms`)
 })

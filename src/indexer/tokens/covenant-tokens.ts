@@ -44,7 +44,9 @@ export function applyCovenantTokens(
   const moves: TokenMove[] = []
   const points = spentCovenants(parsed, spent)
   const assets = new Map((parsed.details.native_asset?.assets ?? []).map((asset) => [asset.asset_id, asset]))
-  for (const token of new Set([...assets.keys(), ...points.map(({ covenantId }) => covenantId)])) {
+  const pointsById = Map.groupBy(points, ({ covenantId }) => covenantId)
+  const outputsById = Map.groupBy(parsed.outputs, ({ covenant }) => covenant?.id)
+  for (const token of new Set([...assets.keys(), ...pointsById.keys()])) {
     const asset = assets.get(token)
     const stored = entries.token(token)
     // A KRC-20 operation may have named the covenant before it was known as a token.
@@ -60,7 +62,8 @@ export function applyCovenantTokens(
       proven: { amount: '0', outputs: 0 },
     }
     const from: TokenSource[] = []
-    for (const { key, input } of points.filter(({ covenantId }) => covenantId === token)) {
+    const shownStates = new Map((asset?.inputs ?? []).map((state) => [state.input, state]))
+    for (const { key, input } of pointsById.get(token) ?? []) {
       const held = entries.read(key) as { holder: string; amount: string } | null
       if (held !== null) {
         facts = move(
@@ -70,7 +73,7 @@ export function applyCovenantTokens(
         )
         entries.write(key, null)
       }
-      const shown = asset?.inputs.find((one) => one.input === input)
+      const shown = shownStates.get(input)
       if (shown !== undefined)
         from.push({ holder: holderOf(shown, network), amount: shown.amount, signed: shown.signed })
       else
@@ -81,20 +84,18 @@ export function applyCovenantTokens(
         })
     }
     const states = new Map((asset?.states ?? []).map((state) => [state.index, state]))
-    const to = parsed.outputs
-      .filter(({ covenant }) => covenant?.id === token)
-      .map(({ index }): TokenCell => {
-        const state = states.get(index)
-        if (state === undefined) return { holder: null, amount: null }
-        const holder = holderOf(state, network)
-        facts = move(facts, { token, holder, amount: state.amount, outputs: 1 }, entries)
-        entries.write(outputKey(parsed.tx_id, index), {
-          token,
-          kind: 'output',
-          value: provenOutput(holder, state),
-        })
-        return { holder, amount: state.amount }
+    const to = (outputsById.get(token) ?? []).map(({ index }): TokenCell => {
+      const state = states.get(index)
+      if (state === undefined) return { holder: null, amount: null }
+      const holder = holderOf(state, network)
+      facts = move(facts, { token, holder, amount: state.amount, outputs: 1 }, entries)
+      entries.write(outputKey(parsed.tx_id, index), {
+        token,
+        kind: 'output',
+        value: provenOutput(holder, state),
       })
+      return { holder, amount: state.amount }
+    })
     entries.setToken(token, { ...facts, operations: facts.operations + 1 })
     const operation = to.length === 0 ? 'burn' : 'transition'
     moves.push({ tokenId: token, form: facts.form, operation, isValid: true, from, to })

@@ -2,7 +2,16 @@
  * Instructions that take values and return at most one. Those that branches usually depend on are computed; for all
  * others only the number of values is known.
  */
-import { MAX_BYTES, numberOf, numberValue, truthOf, truthValue, UNKNOWN, type Value } from './values.ts'
+import {
+  MAX_BYTES,
+  MAX_CHECKS,
+  numberOf,
+  numberValue,
+  truthOf,
+  truthValue,
+  UNKNOWN,
+  type Value,
+} from './values.ts'
 
 type Compute = (values: readonly Value[]) => Value
 interface Operation {
@@ -131,10 +140,14 @@ function equal([a, b]: readonly Value[]): Value {
   return a.bytes.length > MAX_BYTES ? UNKNOWN : truthValue(Buffer.compare(a.bytes, b.bytes) === 0)
 }
 
-/** True only if both are true, so the checks that either one requires are required. */
+/**
+ * True only if both are true, so the checks that either one requires are required. Each is listed once: a value that is
+ * joined with its own copy would otherwise double its list with every instruction.
+ */
 function both([a = UNKNOWN, b = UNKNOWN]: readonly Value[]): Value {
   const truths = [truthOf(a), truthOf(b)]
   if (truths.includes(false)) return truthValue(false)
   if (!truths.includes(undefined)) return truthValue(true)
-  return { checks: [...(a.checks ?? []), ...(b.checks ?? [])] }
+  const checks = new Set([...(a.checks ?? []), ...(b.checks ?? [])])
+  return checks.size > MAX_CHECKS ? UNKNOWN : { checks: [...checks] }
 }

@@ -117,6 +117,13 @@ const cases: [
   ['none of two', `0020${FIRST}20${SECOND}52ae`, [], false, []],
   ['demanded in the middle', `20${FIRST}ad51`, [SIGNED], true, [FIRST]],
   ['both in one value', `${CHECK_FIRST}7c${CHECK_SECOND}9a`, [BY_SECOND, SIGNED], true, [FIRST, SECOND]],
+  [
+    'joined with its own copy, again and again',
+    `${CHECK_FIRST}${'769a'.repeat(24)}6951`,
+    [SIGNED],
+    true,
+    [FIRST],
+  ],
   ['one or the other in one value', `${CHECK_FIRST}7c${CHECK_SECOND}9b`, [BY_SECOND, SIGNED], null, []],
   ['a key that the spender brings', 'ac', [SIGNED, { hex: FIRST ?? '' }], null, [FIRST]],
   ['a check whose result is dropped', `${CHECK_FIRST}7551`, [SIGNED], null, []],
@@ -144,6 +151,17 @@ for (const [what, program, given, signed, keys] of cases) {
     assert.deepEqual([...path.keys], keys)
   })
 }
+
+test('a value may require 64 checks; one that requires more is unknown', () => {
+  const path = (checks: number) =>
+    pathOf(`${`76${CHECK_FIRST}7c`.repeat(checks)}75${'9a'.repeat(checks - 1)}`, [SIGNED])
+  assert.deepEqual(path(64), { signed: true, keys: new Set([FIRST]) })
+  assert.deepEqual(path(65), { signed: null, keys: new Set() })
+})
+
+test('a value that is longer than a key is not shown as one', () => {
+  assert.deepEqual(pathOf(`22${'07'.repeat(34)}ac`, [SIGNED]).keys, new Set())
+})
 
 test('a program that anybody may use shows no signature, and the input says so', () => {
   const program = '00c200be9f69516351676a68'

@@ -21,6 +21,7 @@ export interface SignaturePath {
   readonly keys: ReadonlySet<string>
 }
 
+/** Executed instructions, for all inputs of a transaction together. */
 const MAX_INSTRUCTIONS = 20_000
 const MAX_STACK = 244
 const CHECKS: ReadonlySet<number> = new Set([
@@ -32,14 +33,25 @@ const CHECKS: ReadonlySet<number> = new Set([
   OP.CHECK_MULTISIG_VERIFY,
 ])
 const MAX_KEYS = 20
+/** Longer values are no keys. Their hex form could be long, and copies of them are cheap to write. */
+const MAX_KEY_BYTES = 33
+
+export interface InstructionBudget {
+  left: number
+}
+
+export function instructionBudget(): InstructionBudget {
+  return { left: MAX_INSTRUCTIONS }
+}
 
 export function signaturePath(
   { script, arguments: given }: Pick<Reveal, 'script' | 'arguments'>,
   place: PathPlace,
+  budget = instructionBudget(),
 ): SignaturePath {
   if (!script.ops.some((op) => CHECKS.has(op))) return { signed: false, keys: new Set() }
-  const path = new Path(given, place)
-  let isKnown = script.length <= MAX_INSTRUCTIONS
+  const path = new Path(given, place, budget)
+  let isKnown = true
   for (let at = 0; isKnown && at < script.length; at++)
     isKnown = path.step(script.ops[at] ?? 0, script.pushed(at))
   return path.result(isKnown)
@@ -51,12 +63,14 @@ class Path {
   /** Whether each open branch is executed; null for a branch inside one that is not executed. */
   readonly #branches: (boolean | null)[] = []
   readonly #place: PathPlace
-  readonly #demanded: SignatureCheck[] = []
+  readonly #budget: InstructionBudget
+  readonly #demanded = new Set<SignatureCheck>()
   #hasChecks = false
 
-  constructor(given: readonly Uint8Array[], place: PathPlace) {
+  constructor(given: readonly Uint8Array[], place: PathPlace, budget: InstructionBudget) {
     this.#stack = given.map((bytes) => ({ bytes }))
     this.#place = place
+    this.#budget = budget
   }
 
   /** Returns false if the path is unknown from here on. */
@@ -66,6 +80,8 @@ class Path {
     const isExecuted = branch === undefined || branch === true
     if (op === OP.IF || op === OP.NOT_IF) return this.#enter(op, isExecuted)
     if (!isExecuted) return true
+    if (this.#budget.left === 0) return false
+    this.#budget.left--
     if (pushed !== undefined) this.#stack.push({ bytes: pushed, isFixed: true })
     else if (!this.#run(op)) return false
     return this.#stack.length + this.#alternative.length <= MAX_STACK
@@ -74,8 +90,9 @@ class Path {
   result(isKnown: boolean): SignaturePath {
     const [last] = this.#stack
     if (isKnown && this.#stack.length === 1 && last !== undefined) this.#demand(last)
-    const keys = new Set(this.#demanded.flatMap((check) => check.keys))
-    if (this.#demanded.some(({ isOwn }) => isOwn)) return { signed: true, keys }
+    const demanded = [...this.#demanded]
+    const keys = new Set(demanded.flatMap((check) => check.keys))
+    if (demanded.some(({ isOwn }) => isOwn)) return { signed: true, keys }
     return { signed: isKnown && !this.#hasChecks ? false : null, keys }
   }
 
@@ -129,7 +146,7 @@ class Path {
   }
 
   #demand({ checks = [] }: Value): void {
-    this.#demanded.push(...checks)
+    for (const check of checks) this.#demanded.add(check)
   }
 
   #checkSignature(): boolean {
@@ -159,7 +176,7 @@ class Path {
     if (signatures.length === 0) return truthValue(true)
     if (signatures.some(({ bytes }) => bytes?.length === 0)) return truthValue(false)
     this.#hasChecks = true
-    const known = keys.flatMap(({ bytes }) => bytes ?? [])
+    const known = keys.flatMap(({ bytes }) => (bytes && bytes.length <= MAX_KEY_BYTES ? bytes : []))
     const own = keys.filter(({ bytes, isFixed }) => bytes !== undefined && isFixed === true)
     return {
       checks: [

@@ -15,7 +15,7 @@ export interface Value {
   readonly bytes?: Uint8Array | undefined
   /** Pushed by the program itself, so the address commits to it. Values supplied by the spender may be anything. */
   readonly isFixed?: boolean
-  /** The value is true only if these checks have succeeded. */
+  /** The value is true only if these checks have succeeded; at most `MAX_CHECKS`. */
   readonly checks?: readonly SignatureCheck[]
 }
 
@@ -24,6 +24,8 @@ export const UNKNOWN: Value = {}
  * Longer values are not computed, so that an instruction costs at most a few microseconds, whatever strangers write.
  */
 export const MAX_BYTES = 1_000
+/** A value that requires more checks is unknown, which promises less. */
+export const MAX_CHECKS = 64
 const MAX_NUMBER_BYTES = 8
 const MAX_CONDITION_BYTES = 80
 
