@@ -4,13 +4,14 @@
  */
 import type { Network } from '../core/chain/network.ts'
 import { isCoinbase } from '../core/chain/transaction.ts'
-import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
+import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { AcceptedTransaction, AddedBlock, KnownTransaction } from '../store/chain.ts'
 import { addCovenantEvents, addTokenEvents } from './accepted-events.ts'
 import { addParsedEvents, type EventBatch } from './batch.ts'
 import { addMempoolEvents } from './enter-transactions.ts'
 import { feeOf, type Movement, movementsOf } from './index-address.ts'
 import { covenantChangesOf } from './index-covenants.ts'
+import { parseOrPlain } from './parse-or-plain.ts'
 import { parsedText } from './parsed-text.ts'
 import type { ReadChainBlock } from './read-chain.ts'
 import type { ApplyTokens } from './tokens/index-tokens.ts'
@@ -21,16 +22,18 @@ export interface ApplyBlockOptions {
   applyTokens: ApplyTokens
 }
 
-/** A chain block with its transactions parsed. */
+/** A chain block with its transactions parsed. Those that cannot be parsed are `unreadable`, with their plain facts. */
 export type ParsedChainBlock = ReturnType<typeof parseBlock>
 
 export function parseBlock(block: ReadChainBlock, network: Network) {
+  const unreadable = [...block.unreadable]
   const transactions = block.transactions.map((one) => {
     const { txId, transaction, spent } = one
-    const parsed = parseTransaction(transaction, { network, spent, txId })
+    const { parsed, error } = parseOrPlain(transaction, { network, spent, txId })
+    if (error !== null) unreadable.push({ txId, detail: error })
     return { ...one, parsed, fee: feeOf(parsed) }
   })
-  return { ...block, transactions }
+  return { ...block, transactions, unreadable }
 }
 
 export function applyBlock(block: ParsedChainBlock, options: ApplyBlockOptions): AddedBlock {

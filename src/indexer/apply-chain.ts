@@ -94,7 +94,6 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
       if (before !== undefined && block.parents?.includes(before) === false)
         throw new UnreadableAnswerError(`block ${block.hash} does not follow ${before}`)
       before = block.hash
-      for (const { txId, detail } of block.unreadable) options.onUnreadable(`${txId}: ${detail}`)
       transactions += block.transactions.length
       blocks.push(block)
     }
@@ -188,7 +187,7 @@ async function writeStep(
     removed,
     blocks,
   }: { tip: ChainBlock | undefined; removed: readonly string[]; blocks: readonly ReadChainBlock[] },
-  { store, network, now, pending }: ApplyChainOptions,
+  { store, network, now, pending, onUnreadable }: ApplyChainOptions,
 ): Promise<Omit<ChainStep, 'checkpoint'> & { checkpoint: ChainBlock | undefined }> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
@@ -197,9 +196,11 @@ async function writeStep(
   if (removed.length > 0) retractEvents(await store.retractable(removed), batch)
   const ids = blocks.flatMap((block) => block.transactions.map(({ txId }) => txId))
   const known = await store.known(ids)
-  const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
-  const forgetTokens = gaps.length > 0
   const parsed = blocks.map((block) => parseBlock(block, network))
+  for (const { txId, detail } of parsed.flatMap(({ unreadable }) => unreadable))
+    onUnreadable(`${txId}: ${detail}`)
+  const gaps = parsed.flatMap((block) => unreadableGap(block, atMs))
+  const forgetTokens = gaps.length > 0
   const applyTokens = await readTokens(
     parsed.flatMap(({ transactions }) => transactions),
     { store, network, without: forgetTokens ? undefined : removed },
@@ -262,8 +263,11 @@ function replacedBy(
   return [...replaced].flatMap(([txId, by]) => (confirmed.has(txId) ? [] : { txId, replacedBy: by }))
 }
 
-function unreadableGap(block: ReadChainBlock, atMs: number): ChainGap[] {
+function unreadableGap(
+  block: Pick<ReadChainBlock, keyof ChainBlock | 'unreadable'>,
+  atMs: number,
+): ChainGap[] {
   if (block.unreadable.length === 0) return []
-  const txIds = block.unreadable.map(({ txId }) => txId)
+  const txIds = [...new Set(block.unreadable.map(({ txId }) => txId))]
   return [{ ...gapBetween(block, block, 'unreadable', atMs), txIds }]
 }

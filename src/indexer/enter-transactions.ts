@@ -5,10 +5,11 @@
  */
 import type { Network } from '../core/chain/network.ts'
 import type { Transaction } from '../core/chain/transaction.ts'
-import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'
+import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
 import { addParsedEvents, type EventBatch } from './batch.ts'
 import { feeOf, movementsOf, transactionAddresses } from './index-address.ts'
+import { parseOrPlain } from './parse-or-plain.ts'
 import { parsedText } from './parsed-text.ts'
 import { spentOutputs } from './spent-outputs.ts'
 
@@ -31,7 +32,8 @@ export async function enterTransactions(
     const { txId, transaction } = one
     const before = known.get(txId)
     const inputs = spent[place] ?? []
-    const parsed = parseTransaction(transaction, { network, spent: inputs, txId })
+    // An error is reported when the transaction is accepted.
+    const { parsed } = parseOrPlain(transaction, { network, spent: inputs, txId })
     const fee = one.fee ?? feeOf(parsed)
     if (before?.hasMempoolEvent !== true) addMempoolEvents(batch, parsed, { ...one, fee })
     // Nobody has verified an orphan's inputs or signatures, so it does not count as a payment yet. An input that is

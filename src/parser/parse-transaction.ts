@@ -82,7 +82,20 @@ export function parseTransaction(transaction: Transaction, options: ParseOptions
   const isSigned = signedInputs({ spent, covenants, paths })
   const details = tagDetails(transaction, { spent, reveals, paths, network })
   return {
-    tx_id: options.txId ?? transactionId(transaction),
+    ...plainTransaction(transaction, options, isSigned),
+    tags: TAGS.filter((tag) => tag in details),
+    details,
+  }
+}
+
+/** What a transaction shows without its scripts being read: no tags, and nobody is shown to have signed. */
+export function plainTransaction(
+  transaction: Transaction,
+  { network, spent = NOTHING_SPENT, txId }: ParseOptions,
+  isSigned: (input: number) => boolean | null = () => null,
+): ParsedTransaction {
+  return {
+    tx_id: txId ?? transactionId(transaction),
     inputs: transaction.inputs.map((input, index) => {
       const output = spent[index]
       return {
@@ -104,8 +117,8 @@ export function parseTransaction(transaction: Transaction, options: ParseOptions
         authorizing_input: output.covenant.authorizingInput,
       },
     })),
-    tags: TAGS.filter((tag) => tag in details),
-    details,
+    tags: [],
+    details: {},
   }
 }
 
