@@ -8,6 +8,7 @@ import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
 import type { RetentionSettings } from '../indexer/prune.ts'
 import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
+import { watchFailures } from '../indexer/watch-failures.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
 import type { EventStore } from '../store/events.ts'
@@ -164,10 +165,11 @@ async function startOnce(
     dropAfterMs: DROP_AFTER_MS,
     onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),
   })
+  const { watch, probe } = watchFailures(clock)
   let warnedAtMs = Number.NEGATIVE_INFINITY
   const starting = startFollowing({
     upstreams,
-    indexer: worker.indexer,
+    indexer: { ...worker.indexer, applyChain: (...asked) => watch(worker.indexer.applyChain(...asked)) },
     watched,
     clock,
     random: Math.random,
@@ -193,6 +195,7 @@ async function startOnce(
   })
   return {
     ended: worker.ended,
+    probe,
     async close() {
       await following.close()
       await worker.close()

@@ -199,7 +199,7 @@ export function indexMetrics(
     { environment },
     {
       tapeline_index_running: {
-        help: 'Whether the chain is indexed; 0 while what does it is started again.',
+        help: 'Whether the chain is indexed; 0 while what does it is started again or keeps failing.',
         read: shown(({ state }) => Number(state === 'running')),
       },
       tapeline_index_restarts_total: {

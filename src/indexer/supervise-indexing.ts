@@ -7,11 +7,13 @@ import type { Clock } from '../kit/clock.ts'
  *
  *   running ──the thread ends──▶ restarting ──(wait, longer each time)──▶ running
  *                                    ▲   └── could not start ──┘
+ *
+ * A thread that runs but keeps failing to apply the chain also counts as `restarting`: nothing is indexed.
  */
 export interface SupervisedIndexing {
   readonly state: 'running' | 'restarting'
   readonly restarts: number
-  /** Throws unless the indexer is running. */
+  /** Throws unless the chain is indexed. */
   probe(): void
   close(): Promise<void>
 }
@@ -19,6 +21,8 @@ export interface SupervisedIndexing {
 export interface Indexing {
   /** Resolves with the reason when the thread ends without being closed. */
   readonly ended: Promise<Error | undefined>
+  /** Throws while it runs but gets nowhere. */
+  probe?(): void
   close(): Promise<void>
 }
 
@@ -76,16 +80,24 @@ export async function superviseIndexing(deps: {
   }
   const running = run()
 
+  function probe(): void {
+    if (reason !== undefined) throw new Error(`it is started again: ${reason.message}`)
+    current?.probe?.()
+  }
+
   return {
     get state() {
-      return reason === undefined ? 'running' : 'restarting'
+      try {
+        probe()
+        return 'running'
+      } catch {
+        return 'restarting'
+      }
     },
     get restarts() {
       return restarts
     },
-    probe() {
-      if (reason !== undefined) throw new Error(`it is started again: ${reason.message}`)
-    },
+    probe,
     async close() {
       stop.abort()
       await running

@@ -2341,7 +2341,7 @@ class StatusNode(TypedDict):
 
 
 class StatusIndex(TypedDict):
-    # Whether the chain is indexed; restarting while what does it is started again, off where there is no node.
+    # Whether the chain is indexed; restarting while what does it is started again or keeps failing, off where there is no node.
     state: Literal["running", "restarting", "off"]
     # How often it had to be started again.
     restarts: int

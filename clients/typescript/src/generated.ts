@@ -2534,7 +2534,7 @@ export interface StatusNode {
 }
 
 export interface StatusIndex {
-  /** Whether the chain is indexed; restarting while what does it is started again, off where there is no node. */
+  /** Whether the chain is indexed; restarting while what does it is started again or keeps failing, off where there is no node. */
   state: 'running' | 'restarting' | 'off'
   /** How often it had to be started again. */
   restarts: number

@@ -57,7 +57,7 @@ const Node = Type.Object({
 
 const Index = Type.Object({
   state: constantsField(
-    'Whether the chain is indexed; restarting while what does it is started again, off where there is no node.',
+    'Whether the chain is indexed; restarting while what does it is started again or keeps failing, off where there is no node.',
     ['running', 'restarting', 'off'],
   ),
   restarts: integerField('How often it had to be started again.'),
