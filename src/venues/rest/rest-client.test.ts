@@ -241,3 +241,25 @@ test('each status means one thing', () => {
   assert.equal(verdict(500, 'null').kind, 'refused')
   assert.equal(verdict(422, 'Failed to deserialize the JSON body').kind, 'refused')
 })
+
+test('the chunks of an answer are not kept, so that millions of tiny ones cannot fill the memory', async () => {
+  const text = '{"fine":true}'
+  // All bytes come in the same chunk, so only a copy made at once has them all.
+  async function* oneByOne() {
+    const chunk = Buffer.alloc(1)
+    for (const byte of Buffer.from(text)) {
+      chunk[0] = byte
+      yield chunk
+    }
+  }
+  const client = createRestClient({
+    venue: 'toy',
+    baseUrl: 'http://toy',
+    budgets: { weight: { limit: 100, windowMs: 60_000 } },
+    fetch: async () => ({ status: 200, headers: new Headers(), body: oneByOne() }),
+    clock: systemClock,
+    random: () => 1,
+    limits: { tries: 1 },
+  })
+  assert.equal((await client.request({ path: '/a', weight: 1 }, never)).text, text)
+})

@@ -10,7 +10,7 @@
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import { runAfterReading } from '../../kit/reading-time.ts'
-import { countValues, MAX_JSON_VALUES } from '../json-values.ts'
+import { hasTooManyValues, MAX_JSON_VALUES } from '../json-values.ts'
 import { classifyReply } from './classify-response.ts'
 import type { Fetch, HttpResponse, ResponseHeaders } from './http.ts'
 import { createTurns } from './request-turns.ts'
@@ -262,26 +262,29 @@ function urlOf(baseUrl: string, question: RestRequest): string {
 
 async function boundedText(response: HttpResponse, maxBytes: number): Promise<string> {
   if (response.body === null) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  let values = 0
-  let counted = 0
-  for await (const chunk of response.body) {
-    bytes += chunk.byteLength
-    if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
-    chunks.push(chunk)
-    // Values are counted only in long answers, because a short one cannot have too many.
-    if (bytes <= MAX_JSON_VALUES) continue
-    for (const each of chunks.slice(counted)) values += countValues(each)
-    counted = chunks.length
-    if (values > MAX_JSON_VALUES) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
-  }
-  const [first] = chunks
+  const bytes = await copied(response.body, maxBytes)
+  if (hasTooManyValues(bytes)) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
   // A successful answer must be valid UTF-8 throughout; the text of an error is only shown.
   const fatal = response.status >= 200 && response.status < 300
-  return new TextDecoder('utf-8', { fatal }).decode(
-    chunks.length === 1 ? first : Buffer.concat(chunks, bytes),
-  )
+  return new TextDecoder('utf-8', { fatal }).decode(bytes)
+}
+
+/** Chunks are copied as they arrive: kept as they are, an answer in one-byte chunks would be two gigabytes of objects. */
+async function copied(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  let memory = Buffer.alloc(0)
+  let length = 0
+  for await (const chunk of body) {
+    const whole = length + chunk.length
+    if (whole > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
+    if (whole > memory.length) {
+      const larger = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(whole, memory.length * 2)))
+      memory.copy(larger, 0, 0, length)
+      memory = larger
+    }
+    memory.set(chunk, length)
+    length = whole
+  }
+  return memory.subarray(0, length)
 }
 
 function faultOf(error: unknown): string {
