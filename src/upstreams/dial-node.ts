@@ -17,24 +17,29 @@ export interface NodeConnection {
 interface NodeConnectionEvents {
   onOpen(): void
   onMessage(data: Buffer): void
+  onPing(): void
   onPong(): void
   /** Called once and last, even if the connection never opened. */
   onClose(detail: string): void
 }
 
-/** A frame larger than `maxFrameBytes` ends the connection. */
+/**
+ * A frame larger than `maxFrameBytes` ends the connection. `isTurnPerFrame`: every frame is handled in its own turn of
+ * the event loop, because one turn can read a megabyte of tiny frames.
+ */
 export type DialNode = (
   url: string,
   events: NodeConnectionEvents,
-  limits: { readonly maxFrameBytes: number },
+  limits: { readonly maxFrameBytes: number; readonly isTurnPerFrame: boolean },
 ) => NodeConnection
 
-export const dialNode: DialNode = (url, events, { maxFrameBytes }) => {
+export const dialNode: DialNode = (url, events, { maxFrameBytes, isTurnPerFrame }) => {
   const socket = new WebSocket(url, {
     maxPayload: maxFrameBytes,
     perMessageDeflate: false,
     autoPong: false,
     followRedirects: false,
+    allowSynchronousEvents: !isTurnPerFrame,
   })
   let wire: Socket | undefined
   let detail = 'closed by the node'
@@ -46,6 +51,7 @@ export const dialNode: DialNode = (url, events, { maxFrameBytes }) => {
   })
   socket.on('open', () => events.onOpen())
   socket.on('message', (data) => events.onMessage(data as Buffer))
+  socket.on('ping', () => events.onPing())
   socket.on('pong', () => events.onPong())
   socket.on('error', (error) => {
     detail = error.message

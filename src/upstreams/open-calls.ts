@@ -72,10 +72,12 @@ export class OpenCalls {
     return texts
   }
 
-  settle(id: number, message: WrpcMessage): void {
+  /** False if no call has this id. An abandoned call keeps its id until its answer arrives. */
+  settle(id: number, message: WrpcMessage): boolean {
     const call = this.#calls.get(id)
     this.#calls.delete(id)
     call?.answer(answerOf(message, call.method))
+    return call !== undefined
   }
 
   /** Fails the first call whose time limit has passed and returns the reason; undefined if there is no such call. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { countPerTurn } from '../../test/fakes/count-per-turn.ts'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { until } from '../../test/until.ts'
 import { systemClock } from '../kit/clock.ts'
@@ -128,4 +130,62 @@ test('a frame above the limit ends the socket and is not read', async (t) => {
   const answer = await socket.call('getSink', '{}', { timeoutMs })
   assert.equal(answer.kind === 'fault' && answer.fault, 'closed')
   assert.match(closes.join(), /max payload/i)
+})
+
+/** A node that sends the frames in one write as soon as a connection opens. */
+async function floodingNode(t: TestContext, send: (socket: WebSocket) => void): Promise<string> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  server.on('connection', (socket, request) => {
+    socket.on('error', () => {})
+    request.socket.cork()
+    send(socket)
+    request.socket.uncork()
+  })
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate()
+    server.close()
+  })
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const FLOODS: Record<string, (socket: WebSocket) => void> = {
+  'empty objects': (socket) => socket.send('{}'),
+  'answers to no call': (socket) => socket.send('{"id":7,"params":{}}'),
+  'notifications without a subscription': (socket) => socket.send('{"method":"x","params":{}}'),
+  pings: (socket) => socket.ping(),
+  'pongs without a ping': (socket) => socket.pong(),
+}
+
+for (const [name, send] of Object.entries(FLOODS))
+  test(`a flood of ${name} ends the socket, a few of them do not`, async (t) => {
+    const closes: string[] = []
+    const floodedWith = async (count: number) => {
+      const url = await floodingNode(t, (socket) => {
+        for (let sent = 0; sent < count; sent++) send(socket)
+        socket.on('message', () => socket.send('{"id":1,"params":{}}'))
+      })
+      const { promise: open, resolve } = Promise.withResolvers<void>()
+      const onClose = (detail: string) => closes.push(detail)
+      const socket = new WrpcSocket({ url, dial: dialNode, clock: systemClock, onOpen: resolve, onClose })
+      t.after(() => socket.close())
+      await open
+      return socket.call('ping', '{}', { timeoutMs })
+    }
+    assert.equal((await floodedWith(20)).kind, 'result')
+    assert.deepEqual(closes, [])
+    assert.equal((await floodedWith(1_000)).kind, 'fault')
+    assert.deepEqual(closes, ['too many frames without a reason'])
+  })
+
+test('a flood of notifications is handled one per turn of the event loop', async (t) => {
+  const frames = 1_000
+  const url = await floodingNode(t, (socket) => {
+    for (let sent = 0; sent < frames; sent++) socket.send('{"method":"x","params":{}}')
+  })
+  const counted = countPerTurn(frames)
+  const onNotification = () => counted.add()
+  const socket = new WrpcSocket({ url, dial: dialNode, clock: systemClock, onNotification })
+  t.after(() => socket.close())
+  assert.equal(await counted.most, 1)
 })

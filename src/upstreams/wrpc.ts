@@ -11,6 +11,7 @@
  */
 import { type Clock, elapsedMs, runAfter, runEvery } from '../kit/clock.ts'
 import { createDeadlineTimer, type DeadlineTimer } from '../kit/deadline-timer.ts'
+import { afterReading } from '../kit/reading-time.ts'
 import type { DialNode, NodeConnection } from './dial-node.ts'
 import { faultAnswer, type NodeAnswer, type OnAnswer, OpenCalls, type PendingCall } from './open-calls.ts'
 import { sliceMessage } from './wrpc-message.ts'
@@ -39,6 +40,11 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
  * Blocks and answers to light calls need less than half of this. Frames are sliced on the thread that receives them.
  */
 const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024
+/**
+ * Frames between two of our pings that a node has no reason to send: answers to no call, notifications without a
+ * subscription, pings, and pongs without a ping.
+ */
+const MAX_STRAY_FRAMES = 100
 /** The precision of the calls' time limits. */
 const LIMIT_STEP_MS = 20
 
@@ -53,6 +59,7 @@ export class WrpcSocket {
   #state: 'connecting' | 'open' | 'closed' = 'connecting'
   #lastProgressMs = 0
   #awaitsPong = false
+  #strayFrames = 0
 
   constructor(options: WrpcOptions) {
     this.#options = options
@@ -133,20 +140,25 @@ export class WrpcSocket {
         this.#options.onOpen?.()
       },
       onMessage: (data: Buffer) => this.#receive(data),
+      onPing: () => this.#stray(),
       onPong: () => {
+        if (!this.#awaitsPong) this.#stray()
         this.#awaitsPong = false
       },
       onClose: (detail: string) => this.#closed(detail),
     }
-    const { dial, url, maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = this.#options
-    return dial(url, events, { maxFrameBytes })
+    const { dial, url, onNotification, maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = this.#options
+    // Without notifications there is no flood: answers are as many as calls, and other frames end the socket. Handling
+    // many answers in one turn lets the calls that follow them leave in one write.
+    return dial(url, events, { maxFrameBytes, isTurnPerFrame: onNotification !== undefined })
   }
 
   #ping(): void {
     if (this.#state !== 'open') return
+    this.#strayFrames = 0
     if (this.#awaitsPong && this.#calls.size === 0) {
-      // The event loop may have been blocked, so a pong that has already arrived is read first.
-      setImmediate(() => {
+      // The event loop may have been blocked, so what has already arrived is read first.
+      void afterReading().then(() => {
         if (this.#awaitsPong && this.#calls.size === 0) this.#end('no pong')
       })
       return
@@ -156,13 +168,22 @@ export class WrpcSocket {
   }
 
   #receive(data: Buffer): void {
+    // What was read before the socket ended still arrives, frame by frame.
+    if (this.#state === 'closed') return
+    // The pong may be behind many frames.
+    this.#awaitsPong = false
     this.#lastProgressMs = elapsedMs(this.#clock)
     const message = sliceMessage(data)
     if (message === undefined) this.#end('malformed frame')
-    else if (message.id !== undefined) this.#calls.settle(message.id, message)
-    else if (message.method !== undefined && message.params !== undefined) {
-      this.#options.onNotification?.(message.method, message.params)
-    }
+    else if (message.id !== undefined) {
+      if (!this.#calls.settle(message.id, message)) this.#stray()
+    } else if (message.method !== undefined && message.params !== undefined && this.#options.onNotification) {
+      this.#options.onNotification(message.method, message.params)
+    } else this.#stray()
+  }
+
+  #stray(): void {
+    if (++this.#strayFrames > MAX_STRAY_FRAMES) this.#end('too many frames without a reason')
   }
 
   #flush(): void {

@@ -10,6 +10,8 @@ export const dialWebSocket: Dial = (url, headers) => {
     autoPong: false,
     maxPayload: 16 * 1024 * 1024,
     followRedirects: false,
+    // One read of a socket can contain thirty thousand frames, so each is handled in its own turn.
+    allowSynchronousEvents: false,
     ...(headers === undefined ? {} : { headers }),
   })
   ignoreSocketErrors(socket)

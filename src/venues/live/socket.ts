@@ -54,6 +54,9 @@ interface SocketOptions {
   readonly paused: boolean
 }
 
+/** Between two checks of a socket, which are a second apart at most. Venues send one ping in several seconds. */
+const MAX_PINGS = 100
+
 export class VenueSocket {
   readonly #options: SocketOptions
   readonly #opened = Promise.withResolvers<boolean>()
@@ -69,6 +72,7 @@ export class VenueSocket {
   #openedMs = 0
   #isGreeted = false
   #hasData = false
+  #pings = 0
   #isPaused: boolean
   #wasSilent = false
   #predecessorDataMs = Number.POSITIVE_INFINITY
@@ -246,7 +250,9 @@ export class VenueSocket {
 
   #onPing(): void {
     const nowMs = this.#options.clock.now()
-    if (!this.#life.signal.aborted) this.#liveness.onTraffic(nowMs)
+    if (this.#life.signal.aborted) return
+    this.#liveness.onTraffic(nowMs)
+    if (++this.#pings > MAX_PINGS) this.cut('too many pings')
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -297,6 +303,7 @@ export class VenueSocket {
     const { checkEveryMs } = this.#liveness
     for (;;) {
       await clock.sleep(checkEveryMs, this.#life.signal)
+      this.#pings = 0
       await afterReading()
       if (this.#life.signal.aborted) return
       // While the socket opens, only `openWithinMs` applies, and nothing can be sent.

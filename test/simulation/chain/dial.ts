@@ -9,6 +9,7 @@ export const nodeDial =
     let detail = 'closed by the node'
     socket.on('open', () => events.onOpen())
     socket.on('message', (data) => events.onMessage(data as Buffer))
+    socket.on('ping', () => events.onPing())
     socket.on('pong', () => events.onPong())
     socket.on('error', (error) => {
       detail = error.message
