@@ -153,7 +153,7 @@ export interface CheckResult {
 /** For the operator: the venue works, but not as well as it could. */
 export interface VenueNotice {
   readonly venue: string
-  readonly code: 'credentials_missing' | 'credentials_invalid' | 'credentials_rejected'
+  readonly code: 'credentials_missing' | 'credentials_invalid' | 'credentials_rejected' | 'coin_not_listed'
   /** One line for the operator: what is missing and what the consequence is. */
   readonly line: string
 }

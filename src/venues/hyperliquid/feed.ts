@@ -5,6 +5,7 @@ import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
 import { type About, mapBook, mapCandle, mapOpenInterest, mapTrade } from './mapper.ts'
 import {
   BookMessage,
@@ -31,13 +32,31 @@ function subscriptionOf(channel: Channel, coin: string): Record<string, unknown>
   }
 }
 
+const ROUTE = 'main'
+
+/** The channels are read anew for every socket, because coins may be delisted. */
 export function socketRoutesOf(
-  channels: readonly Channel[],
+  channels: () => readonly Channel[],
   streamHost: string,
   symbols: SymbolMap,
 ): SocketRoute[] {
-  if (channels.length === 0) return []
-  return [{ name: 'main', channels, url: `${streamHost}/ws`, greeting: greetingOf(channels, symbols) }]
+  if (channels().length === 0) return []
+  return [
+    {
+      name: ROUTE,
+      url: `${streamHost}/ws`,
+      get channels() {
+        return channels()
+      },
+      get greeting() {
+        return greetingOf(channels(), symbols)
+      },
+    },
+  ]
+}
+
+export function sendSubscriptions(channels: readonly Channel[], symbols: SymbolMap, io: SessionIo): void {
+  for (const frame of greetingOf(channels, symbols)) io.send(ROUTE, frame)
 }
 
 function greetingOf(channels: readonly Channel[], symbols: SymbolMap): string[] {

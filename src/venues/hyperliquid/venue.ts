@@ -7,8 +7,9 @@ import type { Poll } from '../live/poll.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { hyperliquidDescription as describe } from './describe.ts'
-import { createHyperliquidReader, socketRoutesOf } from './feed.ts'
+import { createHyperliquidReader, sendSubscriptions, socketRoutesOf } from './feed.ts'
 import { askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
+import { createListedCoins } from './listed-coins.ts'
 
 export function createHyperliquid(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
   const parts = assembleVenue(describe, dependencies)
@@ -17,6 +18,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
     askVenue: (signal) => askServerTime(parts, signal),
   })
   const rest = { ...parts, venueTime }
+  let unlisted = (): ReadonlySet<string> => new Set()
   const whereIs = (symbol: Channel['symbol']) => ({
     source: 'perpdex' as const,
     symbol,
@@ -32,14 +34,36 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
   return {
     describe,
     deadLetters: parts.deadLetters,
+    get notices() {
+      return [...unlisted()].map((coin) => ({
+        venue: describe.name,
+        code: 'coin_not_listed' as const,
+        line: `hyperliquid does not list ${coin} any more; it is not recorded until it is listed again.`,
+      }))
+    },
     sentWeight: () => parts.client.stats().sent,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'
       const streamed = wanted.filter((channel) => !isPolled(channel))
-      const routes = socketRoutesOf(streamed, parts.hosts.stream, parts.symbols)
+      const coinOf = ({ symbol }: Channel) => parts.instrumentOf(symbol)
+      const listed = createListedCoins({
+        coins: [...new Set(streamed.map(coinOf))],
+        ask: (signal) => askCoins(rest, signal),
+        clock: dependencies.clock,
+      })
+      unlisted = () => listed.unlisted
+      const subscribed = () => streamed.filter((channel) => !listed.unlisted.has(coinOf(channel)))
+      const routes = socketRoutesOf(subscribed, parts.hosts.stream, parts.symbols)
       const polls = wanted.filter(isPolled).map(pollOf)
-      return parts.listen({ routes, polls, protocol: createHyperliquidReader(parts.symbols) }, options)
+      const tasks = listed.tasks((coins, io) =>
+        sendSubscriptions(
+          streamed.filter((channel) => coins.has(coinOf(channel))),
+          parts.symbols,
+          io,
+        ),
+      )
+      return parts.listen({ routes, polls, tasks, protocol: createHyperliquidReader(parts.symbols) }, options)
     },
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),

@@ -186,7 +186,8 @@ class RunningSession implements LiveSession {
         connected: (isAccepted) => {
           intake.connected(route)
           tasks?.connected?.(route.name)
-          if (isAccepted || !this.#options.protocol.accepts) intake.accepted(route, keys)
+          if (isAccepted || !this.#options.protocol.accepts)
+            intake.accepted(route, route.channels.map(channelKey))
         },
         disconnected(reason, sinceMs, wasSilent) {
           intake.disconnected(route, reason, sinceMs, wasSilent)

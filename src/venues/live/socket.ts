@@ -19,6 +19,7 @@ import { type SilenceLimits, SocketLiveness } from './socket-liveness.ts'
 export interface SocketRoute {
   readonly name: string
   readonly url: string
+  /** Of a session, all when it starts; those that are left out later stay unsubscribed. */
   readonly channels: readonly Channel[]
   /** Subscription frames, sent in order after the socket opens; read anew at every opening. */
   readonly greeting: readonly string[]
