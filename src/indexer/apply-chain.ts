@@ -17,13 +17,7 @@ import { applyBlock, parseBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
 import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { outpointKey, type PendingTransactions } from './pending-transactions.ts'
-import {
-  MORE_TO_COME,
-  type ReadChain,
-  type ReadChainBlock,
-  readChain,
-  UnreadableAnswerError,
-} from './read-chain.ts'
+import { type ReadChain, type ReadChainBlock, readChain, UnreadableAnswerError } from './read-chain.ts'
 import { revertBlocks, type UnconfirmedTransaction } from './revert-block.ts'
 import { spentOutputs } from './spent-outputs.ts'
 import { readTokens } from './tokens/index-tokens.ts'
@@ -40,6 +34,8 @@ export interface ChainStep {
   readonly dropped: readonly DroppedTransaction[]
   readonly added: number
   readonly removed: number
+  /** The node's chain may continue beyond the answer. */
+  readonly goesOn: boolean
 }
 
 export interface ApplyChainOptions {
@@ -100,7 +96,7 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
     const { checkpoint, ...step } = await writeStep({ tip, removed, blocks }, options)
     removed = []
     tip = checkpoint
-    if (checkpoint !== undefined) yield { ...step, checkpoint }
+    if (checkpoint !== undefined) yield { ...step, checkpoint, goesOn: answer.goesOn }
   }
 }
 
@@ -147,7 +143,7 @@ async function planOf(
     while (common < own.length && own[common] === answer.added[common]) common++
     const isBeginning = common < own.length && common === answer.added.length
     if (isBeginning) {
-      const goesOn = isPart || answer.added.length >= MORE_TO_COME
+      const goesOn = isPart || answer.goesOn
       return {
         ...(await behindAt(answer, own.length, store)),
         commonTo: goesOn ? answer.added.at(-1) : undefined,
@@ -188,7 +184,7 @@ async function writeStep(
     blocks,
   }: { tip: ChainBlock | undefined; removed: readonly string[]; blocks: readonly ReadChainBlock[] },
   { store, network, now, pending, onUnreadable }: ApplyChainOptions,
-): Promise<Omit<ChainStep, 'checkpoint'> & { checkpoint: ChainBlock | undefined }> {
+): Promise<Omit<ChainStep, 'checkpoint' | 'goesOn'> & { checkpoint: ChainBlock | undefined }> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
   const undone = await store.confirmedBy(removed)

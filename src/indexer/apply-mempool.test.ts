@@ -417,3 +417,33 @@ test('more known transactions than one write takes do not keep new ones out', as
   await poll(...known, transaction(5_000, [50]))
   assert.deepEqual(await status(5_000), ['pending', null])
 })
+
+test('an answer that the node cut at its merged blocks is not the end of the chain, however few chain blocks it has', async (t) => {
+  const { indexer, close, poll, pass, status } = await rig()
+  t.after(close)
+  await poll(transaction(1, [50]))
+  // The nodes were away for hours, and the index catches up. Each chain block merges 27 blocks.
+  pass(10 * 3_600_000)
+  let from = 9_000
+  for (let round = 0; round < 90; round++) {
+    const added = Array.from({ length: 90 }, (_, n) => from + 1 + n)
+    const blocks = added.map((n) => {
+      const score = { daaScore: n * 27, blueScore: n * 27, timestamp: n }
+      return {
+        chainBlockHeader: { hash: id(n), parentsByLevel: [[1, [id(n - 1)]]], ...score },
+        acceptedTransactions: [],
+      }
+    })
+    const added90 = { removedChainBlockHashes: [], addedChainBlockHashes: added.map(id) }
+    const applied = await indexer.applyChain(
+      id(from),
+      bytes({ ...added90, chainBlockAcceptedTransactions: blocks }),
+      false,
+    )
+    assert.ok(applied.goesOn)
+    from += 90
+    pass(1_000)
+    await poll()
+  }
+  assert.deepEqual(await status(1), ['pending', null])
+})

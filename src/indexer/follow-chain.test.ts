@@ -63,7 +63,7 @@ async function forcedAfter(
     applyChain: async (_startHash, _bytes, force) => {
       if (force) forcedMs ??= clock.now()
       const behindAt = force ? undefined : endAt(Math.floor(clock.now() / 1_000))
-      return { checkpoint: undefined, added: 0, removed: 0, behindAt, newestSeq: undefined }
+      return { checkpoint: undefined, added: 0, removed: 0, goesOn: false, behindAt, newestSeq: undefined }
     },
   }
   const queries: Partial<ChainQueries> = {
@@ -205,7 +205,14 @@ test('a start that is committed but reported as failed is reported like any othe
         throw new Error('the disk failed')
       },
       applyChain: async () => ({
-        ...{ checkpoint: undefined, added: 0, removed: 0, behindAt: undefined, newestSeq: undefined },
+        ...{
+          checkpoint: undefined,
+          added: 0,
+          removed: 0,
+          goesOn: false,
+          behindAt: undefined,
+          newestSeq: undefined,
+        },
       }),
     }
     const queries: Partial<ChainQueries> = {

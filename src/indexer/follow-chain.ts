@@ -16,7 +16,6 @@ import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import { findKnownBlock, startAfterGap, startFirst, startYoung } from './checkpoint.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
-import { MORE_TO_COME } from './read-chain.ts'
 import { watchStandstill } from './standstill.ts'
 
 export interface FollowChainOptions {
@@ -151,6 +150,6 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     if (applied.behindAt === undefined) commonTo = undefined
     else commonTo = applied.commonTo ?? commonTo
     options.onApplied(applied)
-    return applied.added >= MORE_TO_COME || applied.commonTo !== undefined
+    return applied.goesOn || applied.commonTo !== undefined
   }
 }

@@ -35,13 +35,14 @@ import { applyMempool, type MempoolApplied } from './apply-mempool.ts'
 import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
 import { EarlierAcceptance, type EarlierBounds } from './earlier-acceptance.ts'
 import { PendingTransactions } from './pending-transactions.ts'
-import { MORE_TO_COME } from './read-chain.ts'
 import { recordedTo } from './recorded-to.ts'
 
 export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
   readonly added: number
   readonly removed: number
+  /** The node's chain may continue beyond the answer. */
+  readonly goesOn: boolean
   /**
    * Set if nothing was done because the node's chain is the beginning of ours or lighter: the blue score at which it
    * ends.
@@ -176,6 +177,7 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
       checkpoint: undefined,
       added: 0,
       removed: 0,
+      goesOn: false,
       behindAt: undefined,
       newestSeq: undefined,
     }
@@ -189,11 +191,12 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
         checkpoint: step.checkpoint,
         added: applied.added + step.added,
         removed: applied.removed + step.removed,
+        goesOn: step.goesOn,
         behindAt: undefined,
         newestSeq: step.newestSeq,
       }
     }
-    if (!isPart && applied.added < MORE_TO_COME) reachEnd()
+    if (!isPart && !applied.goesOn) reachEnd()
     return applied
   }
 

@@ -27,12 +27,19 @@ export interface ReadChainBlock extends ChainBlock {
 export interface ReadChain {
   readonly removed: readonly string[]
   readonly added: readonly string[]
+  /** The node's chain may continue beyond the answer. */
+  readonly goesOn: boolean
   /** Reads the blocks one by one, so that a long answer is not held twice. */
   block(index: number): ReadChainBlock
 }
 
-/** An answer with at least this many blocks is followed by another one. */
-export const MORE_TO_COME = 100
+/**
+ * An answer with at least this many chain blocks, or with blocks that merge at least this many, is followed by another
+ * one. A node ends an answer before the chain block with which it would exceed 2,480 merged blocks; each merges 249 at
+ * most.
+ */
+const MORE_TO_COME = 100
+const MERGED_MORE_TO_COME = 1_000
 
 type Members = Record<string, unknown>
 
@@ -51,8 +58,17 @@ export function readChain(bytes: Uint8Array): ReadChain {
   return {
     removed: hashes(answer.removedChainBlockHashes, 'removedChainBlockHashes'),
     added,
+    goesOn: added.length >= MORE_TO_COME || mergedIn(blocks as Members[]) >= MERGED_MORE_TO_COME,
     block: (index) => readBlock(blocks[index] as Members, added[index] ?? ''),
   }
+}
+
+/** Each block's DAA score exceeds that of the one before it by the number of blocks that it merges. */
+function mergedIn(blocks: readonly Members[]): number {
+  const [first, last] = [blocks[0], blocks.at(-1)].map(
+    (block) => block?.chainBlockHeader as Members | undefined,
+  )
+  return first === undefined || last === undefined ? 0 : score(last, 'daaScore') - score(first, 'daaScore')
 }
 
 export interface ReadDagBlock {
