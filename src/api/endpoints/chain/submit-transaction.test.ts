@@ -33,6 +33,7 @@ assert.ok(read.ok)
 const { transaction } = read
 const ID = transactionId(transaction)
 
+const ENTRY = JSON.stringify({ mempoolEntry: { fee: 5, is_orphan: false, transaction: TX } })
 const NOT_FOUND = { error: `Transaction ${ID} not found` }
 const ACCEPTED = {
   error: `Rejected transaction ${ID}: transaction ${ID} was already accepted by the consensus`,
@@ -228,6 +229,18 @@ suite('submissions', { concurrency: true }, () => {
     const tookMs = performance.now() - startedMs
     assert.ok(tookMs > 600 && tookMs < 10_000, `${tookMs} ms`)
   })
+})
+
+test('a refusal that concerns only the node does not end the wait', async (t) => {
+  const { nodes, submitter } = await over(t, 1)
+  const [node] = nodes
+  assert.ok(node)
+  for (const refusal of [SYNCING, FULL, { error: 'Something new' }]) {
+    let looks = 0
+    node.respond.set('submitTransaction', () => refusal)
+    node.respond.set('getMempoolEntry', () => (++looks > 5 ? ENTRY : NOT_FOUND))
+    assert.equal(await submitter.waitUntilSeen(transaction, 30_000), true, refusal.error)
+  }
 })
 
 test('a first try that got no answer leaves it in doubt, whatever a later one is told about the node', async () => {

@@ -192,7 +192,10 @@ export function createSubmitter(deps: {
     const outcome = await upstreams.sendRaw(call, { deadlineMs, asConfigured: true })
     if (outcome.ok) return true
     if (outcome.failure.kind !== 'refused') return undefined
-    return isKnown(await findKnown(outcome.failure.refusal, transaction, false))
+    const { refusal } = outcome.failure
+    const finding = await findKnown(refusal, transaction, false)
+    if (isKnown(finding)) return true
+    return finding === 'absent' && isVerdict(refusal) ? false : undefined
   }
 
   /** Whether a submitted transaction was seen in time, either in the mempool or accepted. */
