@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { openapiDocument } from '../../src/api/publish/openapi.ts'
+import { readTransaction } from '../../src/core/chain/transaction-json.ts'
 import { formatKey } from '../../src/core/key-format.ts'
+import { transactionId } from '../../src/parser/transaction-id.ts'
 import { hash, writeNext } from '../../src/store/conformance/chain-engine.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -290,7 +292,6 @@ async function startLive(t: TestContext, env: Record<string, string> = {}) {
   return { node, chain, ask }
 }
 
-const LOOKUP = `/v1/transactions/${'ab'.repeat(32)}`
 const HISTORY = `/v1/addresses/${ADDRESS}/transactions`
 const ACTIVITY = `/v1/addresses/${ADDRESS}/activity`
 
@@ -311,6 +312,10 @@ const WAITING = {
   payload: '',
   mass: 0,
 }
+const waiting = readTransaction(WAITING)
+assert.ok(waiting.ok)
+const WAITING_ID = transactionId(waiting.transaction)
+const LOOKUP = `/v1/transactions/${WAITING_ID}`
 
 test('502 when the node gives no usable answer, 504 when it gives none, 503 when it is gone; none of it costs', async (t) => {
   const { node, ask } = await startLive(t, { TAPELINE_NODE_WAIT_SECONDS: '2' })
@@ -369,10 +374,14 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
     assert.equal(await left(key), credits)
   }
 
-  node.respond.set('getMempoolEntry', () => ({ error: `Transaction ${'ab'.repeat(32)} not found` }))
+  node.respond.set('getMempoolEntry', () => ({ error: `Transaction ${WAITING_ID} not found` }))
   node.respond.set('getSinkBlueScore', () => '{"blueScore":0}')
   refused(await ask(LOOKUP), 404, 'transaction_not_found')
   const entry = JSON.stringify({ mempoolEntry: { fee: 7, is_orphan: false, transaction: WAITING } })
+  for (const unfit of [entry.replace('"lockTime":0', '"lockTime":1'), entry.replace('"fee":7,', '')]) {
+    node.respond.set('getMempoolEntry', () => unfit)
+    refused(await ask(LOOKUP), 502, 'upstream_error', 'malformed_answer')
+  }
   node.respond.set('getMempoolEntry', () => entry)
   const pending = await pays(LOOKUP, 15, 15)
   assert.deepEqual([pending.source, pending.status, pending.fee_sompi], ['mempool', 'pending', 7])
@@ -387,7 +396,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
   const block = (n: number) => ({ hash: hash(n), blueScore: n, daaScore: n, timeMs: n * 1_000 })
   const effect = { received: 5n, sent: 0n, direction: 'receive', amount: 5n, counterparty: null } as const
   const transactions = [0xab, 2, 3].map((n) => ({
-    txId: n === 0xab ? 'ab'.repeat(32) : hash(n),
+    txId: n === 0xab ? WAITING_ID : hash(n),
     parsed: `{"tx_id":"${hash(n)}","inputs":[],"outputs":[],"tags":[]}`,
     fee: 1n,
     effects: [{ address: ADDRESS, event: null, ...effect }],
@@ -426,7 +435,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
 
 test('500 tells nothing of what went wrong inside, and costs nothing', async (t) => {
   const { node, chain, ask } = await startLive(t)
-  node.respond.set('getMempoolEntry', () => ({ error: `Transaction ${'ab'.repeat(32)} not found` }))
+  node.respond.set('getMempoolEntry', () => ({ error: `Transaction ${WAITING_ID} not found` }))
   assert.equal((await ask(HISTORY)).status, 200)
   const file = openDatabase({ file: join(chain.folder, 'live-chain.db') })
   t.after(() => file.close())

@@ -3,7 +3,6 @@ import { base } from '../../../contract/costs.ts'
 import { object, type TextAnswer } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import { scoreOf } from '../../../core/chain/score.ts'
-import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
 import {
   integerField,
@@ -19,6 +18,7 @@ import type { CallOptions } from '../../../upstreams/call-outcome.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { txIdParam } from './chain-params.ts'
+import { readMempoolEntry } from './mempool-entry.ts'
 import { nodeTime } from './node-time.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { notNow, unusableAnswer, upstreamError } from './upstream-error.ts'
@@ -182,12 +182,9 @@ async function inMempool(
       return { node: failure.node }
     throw upstreamError(failure)
   }
-  const { mempoolEntry } = outcome.value as {
-    mempoolEntry?: { fee: number | bigint; is_orphan?: boolean; transaction: ExactJson }
-  }
-  const read = mempoolEntry && readTransaction(mempoolEntry.transaction)
-  if (!mempoolEntry || !read?.ok) throw unusableAnswer(outcome.node, 'transaction')
-  const parsed = parseTransaction(read.transaction, { network: upstreams.network, txId })
+  const entry = readMempoolEntry(outcome.value, txId)
+  if (entry === undefined) throw unusableAnswer(outcome.node, 'transaction')
+  const parsed = parseTransaction(entry.transaction, { network: upstreams.network, txId })
   const members = {
     status: '"pending"',
     parsed: writeExact(parsed as unknown as ExactJson),
@@ -198,8 +195,7 @@ async function inMempool(
     accepting_block_time: 'null',
     confirmations: '0',
     replaced_by: 'null',
-    // The node does not know the fee of an orphan.
-    fee_sompi: mempoolEntry.is_orphan === true ? 'null' : String(mempoolEntry.fee),
+    fee_sompi: String(entry.fee),
   }
   return { node: outcome.node, members }
 }
