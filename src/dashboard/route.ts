@@ -105,5 +105,7 @@ export function readJsonBody<S extends TSchema>(schema: S, { body, headers }: Da
   if (Value.Check(schema, value)) return value as Static<S>
   const [fault] = Value.Errors(schema, value)
   const where = fault?.instancePath.replace(/^\//, '') || 'The body'
-  throw new DashboardError(422, 'invalid_param', `${where} ${fault?.message ?? 'is wrong'}.`)
+  // TypeBox checks a member that the schema does not have against the schema `false`.
+  const what = fault?.keyword === 'boolean' ? 'is not a field of this body' : fault?.message
+  throw new DashboardError(422, 'invalid_param', `${where} ${what ?? 'is wrong'}.`)
 }
