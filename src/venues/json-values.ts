@@ -6,10 +6,14 @@ const COMMA = 0x2c
 const OPEN = 0x7b
 const OPEN_LIST = 0x5b
 
-/** Ten times the number of values in the longest answers and frames. */
+/** Ten times the number of values in the longest answers. */
 export const MAX_JSON_VALUES = 500_000
-/** A shorter text cannot contain more values than that. */
-const MIN_BYTES = MAX_JSON_VALUES
+/**
+ * For one frame of a socket, which is parsed in one turn beside all other sockets. The longest that a venue can send are
+ * the two hundred Polymarket books of one socket, each with an order at all of its 99 prices: 61,000 values, 2 MB.
+ */
+const MAX_FRAME_VALUES = 100_000
+const MAX_FRAME_BYTES = 4 * 1024 * 1024
 
 /** Upper bound of the values in a piece of JSON; separators inside strings are counted too. */
 export function countValues(bytes: Uint8Array): number {
@@ -21,6 +25,11 @@ export function countValues(bytes: Uint8Array): number {
   return count
 }
 
-export function hasTooManyValues(bytes: Uint8Array): boolean {
-  return bytes.length > MIN_BYTES && countValues(bytes) > MAX_JSON_VALUES
+export function hasTooManyValues(bytes: Uint8Array, max = MAX_JSON_VALUES): boolean {
+  // A text with fewer bytes cannot contain more values.
+  return bytes.length > max && countValues(bytes) > max
+}
+
+export function isFrameTooLarge(bytes: Uint8Array): boolean {
+  return bytes.length > MAX_FRAME_BYTES || hasTooManyValues(bytes, MAX_FRAME_VALUES)
 }

@@ -10,7 +10,7 @@ import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { afterReading, sleepReading } from '../../kit/reading-time.ts'
 import { type Channel, channelKey } from '../channel.ts'
-import { hasTooManyValues } from '../json-values.ts'
+import { isFrameTooLarge } from '../json-values.ts'
 import type { Dial } from '../venue.ts'
 import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
 import { isPlausibleTime, withoutImplausible } from './plausible.ts'
@@ -264,7 +264,7 @@ export class VenueSocket {
     if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
-    const isUnreadable = isBinary || (Buffer.isBuffer(data) && hasTooManyValues(data))
+    const isUnreadable = isBinary || (Buffer.isBuffer(data) && isFrameTooLarge(data))
     const outcome = isUnreadable ? refused('malformed') : this.#read(text, nowMs)
     if (outcome === undefined) {
       events.frame(refused('malformed'), text)
