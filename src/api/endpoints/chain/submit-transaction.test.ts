@@ -139,7 +139,8 @@ suite('submissions', { concurrency: true }, () => {
       for (const node of nodes) {
         node.respond.set('getMempoolEntry', () => NOT_FOUND)
         node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
-        node.respond.set(found, () => `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`)
+        const unspent = `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`
+        node.respond.set(found, () => (found === 'getMempoolEntry' ? ENTRY : unspent))
       }
       const sent = await submitter.send(call('submitTransactionReplacement'), transaction)
       const place = found === 'getMempoolEntry' ? 'mempool' : 'accepted'
@@ -215,7 +216,7 @@ suite('submissions', { concurrency: true }, () => {
     const { nodes, submitter } = await over(t, 1)
     const [node] = nodes
     assert.ok(node)
-    node.respond.set('getMempoolEntry', () => '{"mempoolEntry":{}}')
+    node.respond.set('getMempoolEntry', () => ENTRY)
     assert.equal(await submitter.waitUntilSeen(transaction, 30_000), true)
     node.respond.set('getMempoolEntry', () => NOT_FOUND)
     node.respond.set('submitTransaction', () => ACCEPTED)
@@ -229,6 +230,21 @@ suite('submissions', { concurrency: true }, () => {
     const tookMs = performance.now() - startedMs
     assert.ok(tookMs > 600 && tookMs < 10_000, `${tookMs} ms`)
   })
+})
+
+test('an answer without the id of the transaction is no success: it is searched for, and then in doubt', async (t) => {
+  const { nodes, submitter, call } = await over(t, 1)
+  const [node] = nodes
+  assert.ok(node)
+  node.respond.set('submitTransaction', () => `{"transactionId":"${OTHER}"}`)
+  node.respond.set('getMempoolEntry', () => ENTRY)
+  const found = await submitter.send(call('submitTransaction'), transaction)
+  assert.ok(found.ok && found.known === 'mempool' && found.bytes.includes(ID), JSON.stringify(found))
+  node.respond.set('submitTransaction', () => '{}')
+  node.respond.set('getMempoolEntry', () => '{"mempoolEntry":{}}')
+  const lost = await submitter.send(call('submitTransaction'), transaction)
+  assert.ok(!lost.ok && lost.inDoubt && lost.failure.kind === 'malformed_answer', JSON.stringify(lost))
+  assert.equal(await submitter.waitUntilSeen(transaction, 700), false)
 })
 
 test('a refusal that concerns only the node does not end the wait', async (t) => {

@@ -7,7 +7,8 @@
  *     │             node soon forgets what it accepted), the network is searched for the transaction first. After an
  *     │             attempt without an answer, the outcome stays in doubt if nobody answers that search, or if the
  *     │             refusal concerns the node and not the transaction
- *     └──no answer──▶ sent again until the deadline; sending the same bytes twice is harmless
+ *     └──no answer, or one without the transaction's id──▶ searched for if it was answered, then sent again until the
+ *                   deadline; sending the same bytes twice is harmless
  *
  * A transaction that the network has is never reported as failed; an unknown outcome is reported as in doubt.
  *
@@ -18,6 +19,8 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
 import { type Clock, elapsedMs } from '../../../kit/clock.ts'
+import { parseExact } from '../../../kit/exact-json.ts'
+import { hasList } from '../../../kit/json-slices.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
@@ -26,6 +29,7 @@ import type { CallFailure } from '../../../upstreams/call-outcome.ts'
 import { isAlreadyKnown, type NodeRefusal, type RefusalReason } from '../../../upstreams/classify.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
+import { readMempoolEntry } from './mempool-entry.ts'
 
 export type Sent =
   | {
@@ -105,7 +109,10 @@ export function createSubmitter(deps: {
   async function inMempool(txId: string, deadlineMs: number): Promise<boolean | undefined> {
     const params = { transactionId: txId, includeOrphanPool: true }
     const found = await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })
-    if (found.ok) return true
+    if (found.ok) {
+      const answer = parseExact(found.bytes.toString('utf8'))
+      return (answer.ok && readMempoolEntry(answer.value, txId) !== undefined) || undefined
+    }
     const { failure } = found
     return failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found'
       ? false
@@ -121,7 +128,7 @@ export function createSubmitter(deps: {
     if (first === undefined) return undefined
     const params = { addresses: [first] }
     const found = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: LOOK_DEADLINE_MS })
-    return found.ok ? found.bytes.includes(txId) : undefined
+    return found.ok && hasList(found.bytes, 'entries') ? found.bytes.includes(txId) : undefined
   }
 
   async function lookOnce(transaction: Transaction, txId: string): Promise<Finding> {
@@ -162,10 +169,17 @@ export function createSubmitter(deps: {
       const deadlineMs = Math.max(PAUSE_MS, endsAtMs - elapsedMs(clock))
       const outcome = await upstreams.sendRaw(call, { deadlineMs, isAbandoned, asConfigured: true })
       attempts += outcome.attempts
-      inDoubt ||= outcome.inDoubt
-      if (outcome.ok)
-        return { ok: true, txId, attempts, known: undefined, refusal: undefined, bytes: outcome.bytes }
-      const { failure } = outcome
+      inDoubt ||= outcome.inDoubt || outcome.ok
+      if (outcome.ok) {
+        if (answeredId(outcome.bytes) === txId)
+          return { ok: true, txId, attempts, known: undefined, refusal: undefined, bytes: outcome.bytes }
+        const known = await lookOnce(transaction, txId)
+        if (isKnown(known))
+          return { ok: true, txId, attempts, known, refusal: undefined, bytes: idAnswer(txId) }
+      }
+      const failure: CallFailure = outcome.ok
+        ? { kind: 'malformed_answer', detail: 'not the id of the transaction', node: outcome.node }
+        : outcome.failure
       if (failure.kind === 'refused') {
         const finding = await findKnown(failure.refusal, transaction, inDoubt)
         if (isKnown(finding)) {
@@ -190,7 +204,7 @@ export function createSubmitter(deps: {
     deadlineMs: number,
   ): Promise<boolean | undefined> {
     const outcome = await upstreams.sendRaw(call, { deadlineMs, asConfigured: true })
-    if (outcome.ok) return true
+    if (outcome.ok) return answeredId(outcome.bytes) === idOf(transaction) || undefined
     if (outcome.failure.kind !== 'refused') return undefined
     const { refusal } = outcome.failure
     const finding = await findKnown(refusal, transaction, false)
@@ -236,6 +250,12 @@ function idOf(transaction: Transaction): string {
   const id = transactionId(transaction)
   ids.set(transaction, id)
   return id
+}
+
+/** The id that a node names in its answer to a submission. */
+function answeredId(bytes: Buffer): unknown {
+  const answer = parseExact(bytes.toString('utf8'))
+  return answer.ok ? (answer.value as { transactionId?: unknown } | null)?.transactionId : undefined
 }
 
 function idAnswer(txId: string): Buffer {
