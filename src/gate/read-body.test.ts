@@ -59,3 +59,11 @@ test('anywhere else it is refused with its name, and does not pass for text', ()
   }
   assert.equal((read(`{"hash":"${LONG}"}`) as { hash: string }).hash, LONG)
 })
+
+test('a body with too many values is refused without its items being read', async () => {
+  const text = `{"list":[${'{},'.repeat(100_000)}{}]}`
+  const sent = { contentType: 'application/json', contentEncoding: undefined, body: Buffer.from(text) }
+  assert.ok(plan)
+  const spec = { name: 'Thing', schema: Thing, example: {}, maxBytes: () => 1024 * 1024 }
+  await assert.rejects(async () => readRequestBody(spec, { ...sent, plan }, {}), /more than 65536 values/)
+})

@@ -11,8 +11,16 @@ import {
 import { bodyFaults, fits } from './body-faults.ts'
 import { longIntegersAsText } from './long-integers.ts'
 
-/** No valid body has a tenth as many members in one object. */
-const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000 }
+/**
+ * No valid body has a tenth as many members in one object. A transaction with the maximum number of inputs and outputs
+ * has half as many values, and a webhook's addresses have more than 64 characters each.
+ */
+const limitsFor = (maxBytes: number): JsonLimits => ({
+  maxDepth: 64,
+  maxChars: 134_217_728,
+  maxMembers: 1_000,
+  maxValues: Math.max(65_536, Math.ceil(maxBytes / 64)),
+})
 
 /**
  * Parses and validates a JSON body, or lets the endpoint do so. Every fault is reported with its place. Large bodies
@@ -51,8 +59,9 @@ export function readRequestBody<Services>(
   const check = (reading: JsonReading) => checked(spec.schema, reading, otherFaults)
   const otherFaults =
     spec.otherFaults && ((value: object) => spec.otherFaults?.(value, services, plan) ?? Promise.resolve([]))
-  if (bytes.length <= MAX_REQUEST_BODY_BYTES) return check(parseExactBytes(bytes, LIMITS))
-  return parseExactBytesInSlices(bytes, LIMITS).then(check)
+  const limits = limitsFor(maxBytes)
+  if (bytes.length <= MAX_REQUEST_BODY_BYTES) return check(parseExactBytes(bytes, limits))
+  return parseExactBytesInSlices(bytes, limits).then(check)
 }
 
 type OtherFaults = ((value: object) => Promise<readonly InputFault[]>) | undefined

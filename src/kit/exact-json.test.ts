@@ -101,3 +101,10 @@ test('bytes that are not UTF-8 are refused, and not read as other characters', a
   const whole = Buffer.from('{"ä\ufffd😀":1}')
   assert.deepEqual(parseExactBytes(whole, limits), { ok: true, value: { 'ä\ufffd😀': 1 } })
 })
+
+test('the number of values may be limited, and every array, object and scalar counts', () => {
+  const limits = { maxDepth: 8, maxChars: 1_000, maxValues: 6 }
+  assert.ok(parseExact('{"a":[1,{},[]],"b":null}', limits).ok)
+  const read = parseExact('{"a":[1,{},[]],"b":null,"c":2}', limits)
+  assert.deepEqual(read, { ok: false, message: 'more than 6 values', at: 28 })
+})

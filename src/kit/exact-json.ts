@@ -21,6 +21,8 @@ export interface JsonLimits {
   readonly maxChars: number
   /** Per object. */
   readonly maxMembers?: number
+  /** Of the whole text, arrays and objects included: a small value takes many times the memory of its text. */
+  readonly maxValues?: number
 }
 
 const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1024 }
@@ -83,13 +85,17 @@ class Reader {
   readonly #text: string
   readonly #limits: JsonLimits
   readonly #open: Open[] = []
+  readonly #maxValues: number
+  #values = 0
   #at = 0
   #result: JsonReading | undefined
 
   constructor(text: string, limits: JsonLimits) {
     this.#text = text
     this.#limits = limits
-    const { maxChars } = limits
+    // A text has no more values than characters.
+    const { maxChars, maxValues = text.length + 1 } = limits
+    this.#maxValues = maxValues
     if (text.length > maxChars) {
       this.#result = { ok: false, message: `longer than ${maxChars} characters`, at: maxChars }
     }
@@ -132,6 +138,7 @@ class Reader {
   /** Reads one scalar, or the beginning of an array or object. True at the end of the document. */
   #step(): boolean {
     this.#space()
+    if (this.#values++ === this.#maxValues) this.#fail(`more than ${this.#maxValues} values`)
     switch (this.#text.charCodeAt(this.#at)) {
       case 0x7b:
         return this.#openObject()

@@ -42,3 +42,13 @@ test('an integer above 2^53 does not pass for the text of its digits', async () 
   assert.deepEqual(await faultsOf(`{"op":"ping","id":${LONG}}`), [faults[0]])
   assert.deepEqual(await faultsOf(`{"op":"ping","id":"${LONG}"}`), [])
 })
+
+test('a message has no more values than addresses fit into it', async () => {
+  const address = `"kaspa:${'q'.repeat(61)}"`
+  const count = Math.floor((1024 * 1024 - 100) / (address.length + 1))
+  const full = subscribe(`"addresses":[${Array.from({ length: count }, () => address).join(',')}]`)
+  assert.deepEqual(await faultsOf(full), [])
+  const [fault, ...others] = await faultsOf(subscribe(`"addresses":[${'{},'.repeat(20_000)}{}]`))
+  assert.match(fault ?? '', /more than 16384 values/)
+  assert.deepEqual(others, [])
+})

@@ -57,6 +57,8 @@ const LIMITS: JsonLimits = {
   maxDepth: 8,
   maxChars: MAX_MESSAGE_BYTES,
   maxMembers: 100,
+  // An address has more than 64 characters, so a message of the maximum size cannot name this many.
+  maxValues: MAX_MESSAGE_BYTES / 64,
 }
 const ID_FORM = /^[\x21-\x7e]{1,64}$/
 

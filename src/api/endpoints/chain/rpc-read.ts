@@ -10,6 +10,7 @@ import { nearest } from '../../../core/nearest.ts'
 import type { Plan } from '../../../core/plan.ts'
 import {
   type ExactJson,
+  type JsonLimits,
   type JsonReading,
   parseExactBytes,
   parseExactBytesInSlices,
@@ -32,7 +33,17 @@ export interface RpcBody {
   readonly items: readonly RpcItem[]
 }
 
-const LIMITS = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000 }
+/** A block with the maximum of transactions has fewer values. */
+const MIN_VALUES = 65_536
+/** The values of the smallest output, which a batch of transactions may have many of, take more on average. */
+const MIN_VALUE_BYTES = 12
+
+const limitsFor = ({ length }: Buffer): JsonLimits => ({
+  maxDepth: 64,
+  maxChars: 134_217_728,
+  maxMembers: 1_000,
+  maxValues: Math.max(MIN_VALUES, Math.ceil(length / MIN_VALUE_BYTES)),
+})
 const ADDRESS_BYTES = 80
 const MAX_ID_CHARS = 256
 const MAX_SHOWN = 60
@@ -47,13 +58,13 @@ export function maxRpcBytes({ requestsPerSecond }: Plan): number {
 /** Large bodies are parsed in slices. */
 export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody | Promise<RpcBody> {
   if (bytes.length > MAX_REQUEST_BODY_BYTES) return readInSlices(bytes, prepare)
-  const calls = callsOf(parseExactBytes(bytes, LIMITS))
+  const calls = callsOf(parseExactBytes(bytes, limitsFor(bytes)))
   if ('refusal' in calls) return single(refused(calls.refusal))
   return { isBatch: calls.isBatch, items: calls.values.map((value) => readItem(value, prepare)) }
 }
 
 async function readInSlices(bytes: Buffer, prepare: Upstreams['prepare']): Promise<RpcBody> {
-  const calls = callsOf(await parseExactBytesInSlices(bytes, LIMITS))
+  const calls = callsOf(await parseExactBytesInSlices(bytes, limitsFor(bytes)))
   if ('refusal' in calls) return single(refused(calls.refusal))
   const slice = new Slice()
   const items: RpcItem[] = []
