@@ -55,12 +55,15 @@ function creditLeases(db: DatabaseSync) {
     'INSERT OR IGNORE INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)',
   )
   const readBudget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
+  // No lease is longer than this from now: a later end was written by a clock that has been set back since.
   const heldByOthers = db.prepare(
     `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM credit_leases
-     WHERE budget_id = ? AND period_start = ? AND holder <> ? AND expires_at > ?`,
+     WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
+       AND expires_at > ?4 AND expires_at <= ?4 + ${CREDIT_LEASE_MS}`,
   )
   const wantedByOthers = db.prepare(
-    'SELECT 1 FROM credit_lease_wants WHERE budget_id = ? AND period_start = ? AND holder <> ? AND until > ? LIMIT 1',
+    `SELECT 1 FROM credit_lease_wants WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
+       AND until > ?4 AND until <= ?4 + ${CREDIT_WAIT_MS} LIMIT 1`,
   )
   const putLease = db.prepare('INSERT OR REPLACE INTO credit_leases VALUES (?, ?, ?, ?, ?)')
   const dropLease = db.prepare(
