@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchTurns } from '../../test/fakes/loop-hold.ts'
-import { elementsOf, hasList, nestedElementsOf } from './json-slices.ts'
+import { elementsOf, hasList, nestedElementsOf, sliceMembers } from './json-slices.ts'
 import { nextTurn } from './time-slices.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
@@ -22,6 +22,21 @@ test('every element of the named list is returned, whatever surrounds it', async
   }
   assert.deepEqual(await elements({ entries: 5 }, 'entries'), [])
   assert.deepEqual(await elements({}, 'entries'), [])
+})
+
+test('a text that is little but white space ends at the first thousands of it', async () => {
+  const padded = (blanks: number) =>
+    Buffer.from(`{${' '.repeat(blanks)}"entries":[1,${' '.repeat(blanks)}2]}`)
+  const readAll = async (bytes: Buffer) => {
+    const found: string[] = []
+    for await (const text of elementsOf(bytes, 'entries')) found.push(text)
+    return found
+  }
+  assert.deepEqual([...(sliceMembers(padded(4_000), 5)?.keys() ?? [])], ['entries'])
+  assert.deepEqual(await readAll(padded(4_000)), ['1', '2'])
+  assert.equal(sliceMembers(padded(5_000), 5), undefined)
+  assert.deepEqual(await readAll(padded(5_000)), [])
+  assert.deepEqual(await readAll(Buffer.from(`{"entries":[1,${' '.repeat(5_000)}2]}`)), ['1'])
 })
 
 test('a list of a hundred thousand blocks the loop no longer than a few milliseconds at a time', async () => {

@@ -58,11 +58,15 @@ function endsAt(bytes: Buffer, close: number): boolean {
   return skipSpace(bytes, close + 1) === bytes.length
 }
 
+/** No writer puts more white space in one place. The limit bounds the time for a text that is nothing else. */
+const MAX_SPACE = 4_096
+
 function skipSpace(bytes: Buffer, from: number): number {
   let at = from
   for (;;) {
     const byte = bytes[at]
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at
+    if (at - from >= MAX_SPACE) return at
     at++
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { watchTurns } from '../../test/fakes/loop-hold.ts'
 import { poolOver } from '../../test/fakes/pool.ts'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { promisedMs } from '../../test/promised-ms.ts'
@@ -27,6 +28,29 @@ test('18446744073709551615 survives in both directions', async (t) => {
   assert.ok(raw.ok)
   assert.equal(raw.bytes.toString(), '{"block":{"header":{"nonce":18446744073709551615}}}')
   assert.deepEqual(node.violations, [])
+})
+
+test('a large answer is parsed in slices, and a larger one is refused unread', async (t) => {
+  const node = await startFakeNode()
+  const { pool } = poolOver(t, [node])
+  assert.ok(await pool.ready(30_000))
+  const listOf = (bytes: number) => `{"mempoolEntry":[${'{},'.repeat(bytes / 3)}{}]}`
+  const ask = async (bytes: number) => {
+    const answer = listOf(bytes)
+    node.respond.set('getMempoolEntry', () => answer)
+    const stop = watchTurns()
+    const outcome = await pool.call('getMempoolEntry', { transactionId: HASH })
+    return { outcome, heldMs: stop() }
+  }
+  let heldMs = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 4 && heldMs > 60; round++) {
+    const { outcome, heldMs: ms } = await ask(2_000_000)
+    assert.ok(outcome.ok)
+    heldMs = ms
+  }
+  assert.ok(heldMs <= 60, `the loop was held for ${heldMs} ms`)
+  const { outcome } = await ask(2_100_000)
+  assert.ok(!outcome.ok && outcome.failure.kind === 'malformed_answer')
 })
 
 test('blocked, unknown and invalid calls touch no node', async (t) => {

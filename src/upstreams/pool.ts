@@ -9,7 +9,7 @@
 import type { Network } from '../core/chain/network.ts'
 import type { BreakerPolicy } from '../kit/breaker.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
-import { parseExact } from '../kit/exact-json.ts'
+import { type JsonLimits, type JsonReading, parseExactInSlices } from '../kit/exact-json.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import type { CallOptions, CallOutcome, ParsedOutcome } from './call-outcome.ts'
 import { createChangeSignal } from './change-signal.ts'
@@ -25,6 +25,9 @@ import type { NotificationScope } from './notification-scopes.ts'
 import { startProbing } from './probe-nodes.ts'
 import { createRequester } from './request.ts'
 import { type Preparation, type ValidCall, validateParams } from './validate-params.ts'
+
+/** The largest answer that `call` parses is a transaction of 250 kB, in hexadecimal and with the node's own remarks. */
+const PARSED_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 2 * 1024 * 1024 }
 
 export interface Trouble {
   readonly node: string
@@ -94,7 +97,7 @@ export interface Upstreams {
   /** The answer's exact bytes, unparsed. */
   callRaw(method: string, params: unknown, options?: CallOptions): Promise<CallOutcome>
   sendRaw(call: ValidCall, options?: CallOptions): Promise<CallOutcome>
-  /** Parses the answer with exact integers; meant for answers of moderate size. */
+  /** Parses the answer with exact integers; an answer of more than two megabytes is malformed. */
   call(method: string, params: unknown, options?: CallOptions): Promise<ParsedOutcome>
   /** See `NotificationListener`. Throws if an address does not belong to the network. */
   subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
@@ -186,7 +189,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       const outcome = await callRaw(method, params, callOptions)
       if (!outcome.ok) return outcome
       const { node, attempts, inDoubt } = outcome
-      const read = parseExact(outcome.bytes.toString('utf8'))
+      const read = await parsed(outcome.bytes)
       if (read.ok) return { ok: true, value: read.value, node, attempts, inDoubt }
       return {
         ok: false,
@@ -234,6 +237,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       requester.close()
     },
   }
+}
+
+/** Refused by size first, because a heavy answer can have a hundred megabytes. */
+async function parsed(bytes: Buffer): Promise<JsonReading> {
+  const { maxChars } = PARSED_LIMITS
+  if (bytes.length > maxChars) return { ok: false, message: `longer than ${maxChars} bytes`, at: maxChars }
+  return parseExactInSlices(bytes.toString('utf8'), PARSED_LIMITS)
 }
 
 const ABANDONED_EVERY_MS = 50
