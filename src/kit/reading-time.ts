@@ -6,12 +6,10 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { type Clock, runAfter } from './clock.ts'
 
 const STEP_MS = 1_000
-/** A WebSocket hands over one frame per turn, from the second turn on. The first ones may be pings. */
-const READING_TURNS = 4
 
 /** Resolves once the first data that is waiting in the sockets has been read. */
 export async function afterReading(): Promise<void> {
-  for (let turn = 0; turn < READING_TURNS; turn++) await immediate()
+  await immediate()
 }
 
 /** Resolves after that much time in which sockets could be read: a late timer counts only with its planned length. */

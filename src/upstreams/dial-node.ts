@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import { answerPings } from '../kit/answer-pings.ts'
+import { shareTurns } from '../kit/share-turns.ts'
 import { ignoreSocketErrors } from '../kit/socket-errors.ts'
 
 /** One connection to one node, from dialling to its end. */
@@ -23,23 +24,19 @@ interface NodeConnectionEvents {
   onClose(detail: string): void
 }
 
-/**
- * A frame larger than `maxFrameBytes` ends the connection. `isTurnPerFrame`: every frame is handled in its own turn of
- * the event loop, because one turn can read a megabyte of tiny frames.
- */
+/** A frame larger than `maxFrameBytes` ends the connection. */
 export type DialNode = (
   url: string,
   events: NodeConnectionEvents,
-  limits: { readonly maxFrameBytes: number; readonly isTurnPerFrame: boolean },
+  limits: { readonly maxFrameBytes: number },
 ) => NodeConnection
 
-export const dialNode: DialNode = (url, events, { maxFrameBytes, isTurnPerFrame }) => {
+export const dialNode: DialNode = (url, events, { maxFrameBytes }) => {
   const socket = new WebSocket(url, {
     maxPayload: maxFrameBytes,
     perMessageDeflate: false,
     autoPong: false,
     followRedirects: false,
-    allowSynchronousEvents: !isTurnPerFrame,
   })
   let wire: Socket | undefined
   let detail = 'closed by the node'
@@ -48,6 +45,7 @@ export const dialNode: DialNode = (url, events, { maxFrameBytes, isTurnPerFrame 
   socket.on('upgrade', (response) => {
     wire = response.socket
     ignoreSocketErrors(response.socket)
+    shareTurns(socket, response.socket)
   })
   socket.on('open', () => events.onOpen())
   socket.on('message', (data) => events.onMessage(data as Buffer))

@@ -178,14 +178,16 @@ for (const [name, send] of Object.entries(FLOODS))
     assert.deepEqual(closes, ['too many frames without a reason'])
   })
 
-test('a flood of notifications is handled one per turn of the event loop', async (t) => {
-  const frames = 1_000
+test('a flood of notifications is handled one read of the socket per turn of the event loop', async (t) => {
+  const frames = 10_000
+  const text = '{"method":"x","params":{}}'
   const url = await floodingNode(t, (socket) => {
-    for (let sent = 0; sent < frames; sent++) socket.send('{"method":"x","params":{}}')
+    for (let sent = 0; sent < frames; sent++) socket.send(text)
   })
   const counted = countPerTurn(frames)
   const onNotification = () => counted.add()
   const socket = new WrpcSocket({ url, dial: dialNode, clock: systemClock, onNotification })
   t.after(() => socket.close())
-  assert.equal(await counted.most, 1)
+  const most = await counted.most
+  assert.ok(most <= (64 * 1024) / text.length, `${most} in one turn`)
 })

@@ -147,10 +147,8 @@ export class WrpcSocket {
       },
       onClose: (detail: string) => this.#closed(detail),
     }
-    const { dial, url, onNotification, maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = this.#options
-    // Without notifications there is no flood: answers are as many as calls, and other frames end the socket. Handling
-    // many answers in one turn lets the calls that follow them leave in one write.
-    return dial(url, events, { maxFrameBytes, isTurnPerFrame: onNotification !== undefined })
+    const { dial, url, maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = this.#options
+    return dial(url, events, { maxFrameBytes })
   }
 
   #ping(): void {

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws'
 import { answerPings } from '../../kit/answer-pings.ts'
+import { shareTurns } from '../../kit/share-turns.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { Dial } from '../venue.ts'
 
@@ -10,11 +11,10 @@ export const dialWebSocket: Dial = (url, headers) => {
     autoPong: false,
     maxPayload: 16 * 1024 * 1024,
     followRedirects: false,
-    // One read of a socket can contain thirty thousand frames, so each is handled in its own turn.
-    allowSynchronousEvents: false,
     ...(headers === undefined ? {} : { headers }),
   })
   ignoreSocketErrors(socket)
   answerPings(socket)
+  socket.on('upgrade', ({ socket: wire }) => shareTurns(socket, wire))
   return socket
 }

@@ -55,8 +55,12 @@ interface SocketOptions {
   readonly paused: boolean
 }
 
-/** Between two checks of a socket, which are a second apart at most. Venues send one ping in several seconds. */
-const MAX_PINGS = 100
+/**
+ * Pings and small frames between two checks of a socket, which are a second apart at most. A venue sends a few of them
+ * per second, because data does not fit in a small frame. One read of a socket could contain thirty thousand.
+ */
+const MAX_SMALL_FRAMES = 500
+const SMALL_FRAME_BYTES = 48
 
 export class VenueSocket {
   readonly #options: SocketOptions
@@ -73,7 +77,7 @@ export class VenueSocket {
   #openedMs = 0
   #isGreeted = false
   #hasData = false
-  #pings = 0
+  #smallFrames = 0
   #isPaused: boolean
   #wasSilent = false
   #predecessorDataMs = Number.POSITIVE_INFINITY
@@ -253,7 +257,7 @@ export class VenueSocket {
     const nowMs = this.#options.clock.now()
     if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
-    if (++this.#pings > MAX_PINGS) this.cut('too many pings')
+    this.#countSmallFrame()
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -264,6 +268,8 @@ export class VenueSocket {
     if (this.#life.signal.aborted) return
     this.#liveness.onTraffic(nowMs)
     const text = data.toString()
+    if (text.length < SMALL_FRAME_BYTES) this.#countSmallFrame()
+    if (this.#life.signal.aborted) return
     const isUnreadable = isBinary || (Buffer.isBuffer(data) && isFrameTooLarge(data))
     const outcome = isUnreadable ? refused('malformed') : this.#read(text, nowMs)
     if (outcome === undefined) {
@@ -281,6 +287,10 @@ export class VenueSocket {
     }
     events.frame(outcome, text)
     this.#reportReady()
+  }
+
+  #countSmallFrame(): void {
+    if (++this.#smallFrames > MAX_SMALL_FRAMES) this.cut('too many small frames')
   }
 
   /**
@@ -304,7 +314,7 @@ export class VenueSocket {
     const { checkEveryMs } = this.#liveness
     for (;;) {
       await clock.sleep(checkEveryMs, this.#life.signal)
-      this.#pings = 0
+      this.#smallFrames = 0
       await afterReading()
       if (this.#life.signal.aborted) return
       // While the socket opens, only `openWithinMs` applies, and nothing can be sent.
