@@ -8,13 +8,16 @@ import type { WebSocket } from 'ws'
 /** A TLS socket hands over what it read in parts of this size; a plain one reads up to four times as much. */
 const FULL_READ_BYTES = 16 * 1024
 
-/** To be called at `upgrade`, before `ws` itself reads. */
+/** To be called at `upgrade`. */
 export function shareTurns(socket: WebSocket, wire: Socket): void {
-  wire.on('data', (chunk: Buffer) => {
-    if (chunk.length < FULL_READ_BYTES) return
-    wire.pause()
-    setImmediate(() => {
-      if (!socket.isPaused) wire.resume()
+  // A listener that is there before the one of `ws` would receive the first bytes in its place.
+  socket.once('open', () => {
+    wire.on('data', (chunk: Buffer) => {
+      if (chunk.length < FULL_READ_BYTES) return
+      wire.pause()
+      setImmediate(() => {
+        if (!socket.isPaused) wire.resume()
+      })
     })
   })
 }
