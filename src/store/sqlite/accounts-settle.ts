@@ -3,6 +3,9 @@ import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credi
 import { chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } from '../accounts.ts'
 
+/** Longer than any lease and than any wait for this file: `nowMs` was read before the wait. */
+const MAX_AHEAD_MS = 60_000
+
 /**
  * Writes the charges that are new, adds them to usage and budgets, then shares out what is left of each requested
  * budget. Credits used therefore always equal the sum of the usage rows.
@@ -55,15 +58,18 @@ function creditLeases(db: DatabaseSync) {
     'INSERT OR IGNORE INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)',
   )
   const readBudget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
-  // No lease is longer than this from now: a later end was written by a clock that has been set back since.
+  // A later end was written by a clock that has been set back since. The holder may be alive, so the lease is not over.
+  const endInTime = db.prepare(
+    `UPDATE credit_leases SET expires_at = ?3 + ${MAX_AHEAD_MS}
+     WHERE budget_id = ?1 AND period_start = ?2 AND expires_at > ?3 + ${MAX_AHEAD_MS}`,
+  )
   const heldByOthers = db.prepare(
     `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM credit_leases
-     WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
-       AND expires_at > ?4 AND expires_at <= ?4 + ${CREDIT_LEASE_MS}`,
+     WHERE budget_id = ? AND period_start = ? AND holder <> ? AND expires_at > ?`,
   )
   const wantedByOthers = db.prepare(
     `SELECT 1 FROM credit_lease_wants WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
-       AND until > ?4 AND until <= ?4 + ${CREDIT_WAIT_MS} LIMIT 1`,
+       AND until > ?4 AND until <= ?4 + ${MAX_AHEAD_MS} LIMIT 1`,
   )
   const putLease = db.prepare('INSERT OR REPLACE INTO credit_leases VALUES (?, ?, ?, ?, ?)')
   const dropLease = db.prepare(
@@ -81,6 +87,7 @@ function creditLeases(db: DatabaseSync) {
     share(request: CreditLeaseRequest, holder: string, nowMs: number): CreditLeaseGrant {
       const ref = [request.id, request.periodStartMs] as const
       const budget = readBudget.get(...ref)
+      endInTime.run(...ref, nowMs)
       const others = heldByOthers.get(...ref, holder, nowMs)
       const grant = leaseCredits(request, {
         limit: Number(budget?.credit_limit ?? 0),
