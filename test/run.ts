@@ -59,14 +59,16 @@ const MORE = [
   'test/clients/python',
   'test/clients/readme',
   'test/clients/scenarios',
+  'test/mcp/',
   'test/dashboard/',
   'test/deploy/',
   'test/many-machines/',
   'test/store/postgres-backup',
   // Tools of operators.
-  ...['cli', 'customer-cli', 'doctor', 'install', 'live-credentials', 'moved-store', 'restored-service'].map(
+  ...['cli', 'customer-cli', 'damaged-files', 'doctor', 'install', 'live-credentials', 'moved-store'].map(
     (name) => `test/e2e/${name}.`,
   ),
+  ...['one-service', 'restored-service'].map((name) => `test/e2e/${name}.`),
   'test/store/backup.',
   'test/store/backup-kill.',
   'test/store/copy',
@@ -154,6 +156,7 @@ const LONG = [
   'test/e2e/add-a-venue',
   'test/dashboard/',
   'test/clients/scenarios',
+  'test/mcp/',
   'test/e2e/one-service',
   'src/ingest/prediction/',
   'src/ingest/',
