@@ -170,6 +170,22 @@ for (const engine of ENGINES) {
     })
   })
 
+  test(`${engine.name}: what a process leased while the clock was ahead is free a minute after the clock was set back`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const lease = { id: 'b', periodStartMs: 0, initialLimit: 100, keep: 0, need: 80, release: false }
+      const grantTo = async (holder: string, nowMs: number) => {
+        clock.set(nowMs)
+        const [grant] = await store.settle({ holder, entries: [], counts: [], keysSeen: [], leases: [lease] })
+        return grant?.granted
+      }
+      assert.equal(await grantTo('dead', 500_000), 100)
+      assert.equal(await grantTo('living', 500_000), 0)
+      assert.equal(await grantTo('living', 100_000), 0, 'the holder may be alive')
+      assert.equal(await grantTo('living', 159_000), 0)
+      assert.equal(await grantTo('living', 161_000), 100)
+    })
+  })
+
   test(`${engine.name}: the lease of a process that died becomes free when it expires`, async () => {
     await withAccounts(engine, async (store, { clock }) => {
       const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }

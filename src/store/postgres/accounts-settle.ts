@@ -6,7 +6,12 @@
  *
  * Rows that two processes may both change are changed in key order, so that the processes never deadlock.
  */
-import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credit-lease.ts'
+import {
+  CREDIT_LEASE_MS,
+  CREDIT_WAIT_MS,
+  leaseCredits,
+  MAX_LEASE_AHEAD_MS,
+} from '../accounts/credit-lease.ts'
 import { type ChargeSums, chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { BudgetSpec, CreditLeaseGrant, LedgerEntry, SettleBatch } from '../accounts.ts'
 import { type Database, type Queries, statement } from './database.ts'
@@ -55,15 +60,23 @@ const SPEND = statement(
 const READ_SHARES = statement(
   'lease_read_shares',
   `SELECT n.place::int - 1 AS place, coalesce(l.held, 0)::bigint AS held, coalesce(l.holders, 0) AS holders,
-     coalesce(w.others, false) AS "wantedByOthers", coalesce(w.own, false) AS "isWaiting"
+     coalesce(l.ahead, false) AS "isAhead", coalesce(w.others, false) AS "wantedByOthers", coalesce(w.own, false) AS "isWaiting"
    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS n (budget_id, period_start, place)
    LEFT JOIN LATERAL (
-     SELECT sum(amount) AS held, count(*) AS holders FROM credit_leases c
+     SELECT sum(amount) AS held, count(*) AS holders, bool_or(expires_at > now_ms() + ${MAX_LEASE_AHEAD_MS}) AS ahead
+     FROM credit_leases c
      WHERE c.budget_id = n.budget_id AND c.period_start = n.period_start AND c.holder <> $3
        AND c.expires_at > now_ms()) l ON true
    LEFT JOIN LATERAL (
      SELECT bool_or(holder <> $3) AS others, bool_or(holder = $3) AS own FROM credit_lease_wants c
-     WHERE c.budget_id = n.budget_id AND c.period_start = n.period_start AND c.until > now_ms()) w ON true`,
+     WHERE c.budget_id = n.budget_id AND c.period_start = n.period_start AND c.until > now_ms()
+       AND c.until <= now_ms() + ${MAX_LEASE_AHEAD_MS}) w ON true`,
+)
+const END_IN_TIME = statement(
+  'lease_end_in_time',
+  `UPDATE credit_leases SET expires_at = now_ms() + ${MAX_LEASE_AHEAD_MS}
+   WHERE (budget_id, period_start) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))
+     AND expires_at > now_ms() + ${MAX_LEASE_AHEAD_MS}`,
 )
 const PUT_LEASES = statement(
   'lease_put',
@@ -102,6 +115,7 @@ interface ShareRow {
   readonly place: number
   readonly held: number
   readonly holders: number
+  readonly isAhead: boolean
   readonly wantedByOthers: boolean
   readonly isWaiting: boolean
 }
@@ -216,6 +230,7 @@ async function spendAndLease(
     ]),
     leases.length === 0 ? [] : tx.rows<ShareRow>(READ_SHARES, [ids, starts, holder]),
   ])
+  if (others.some(({ isAhead }) => isAhead)) await tx.run(END_IN_TIME, [ids, starts])
   const budgetOf = new Map(budgets.map((budget) => [nameOf(budget), budget]))
   const othersAt = new Map(others.map((other) => [other.place, other]))
   const shares = leases.map((lease, place): Share => {

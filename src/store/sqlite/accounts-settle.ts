@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { CREDIT_LEASE_MS, CREDIT_WAIT_MS, leaseCredits } from '../accounts/credit-lease.ts'
+import {
+  CREDIT_LEASE_MS,
+  CREDIT_WAIT_MS,
+  leaseCredits,
+  MAX_LEASE_AHEAD_MS,
+} from '../accounts/credit-lease.ts'
 import { chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } from '../accounts.ts'
-
-/** Longer than any lease and than any wait for this file: `nowMs` was read before the wait. */
-const MAX_AHEAD_MS = 60_000
 
 /**
  * Writes the charges that are new, adds them to usage and budgets, then shares out what is left of each requested
@@ -58,10 +60,9 @@ function creditLeases(db: DatabaseSync) {
     'INSERT OR IGNORE INTO budgets (id, period_start, credit_limit) VALUES (?, ?, ?)',
   )
   const readBudget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
-  // A later end was written by a clock that has been set back since. The holder may be alive, so the lease is not over.
   const endInTime = db.prepare(
-    `UPDATE credit_leases SET expires_at = ?3 + ${MAX_AHEAD_MS}
-     WHERE budget_id = ?1 AND period_start = ?2 AND expires_at > ?3 + ${MAX_AHEAD_MS}`,
+    `UPDATE credit_leases SET expires_at = ?3 + ${MAX_LEASE_AHEAD_MS}
+     WHERE budget_id = ?1 AND period_start = ?2 AND expires_at > ?3 + ${MAX_LEASE_AHEAD_MS}`,
   )
   const heldByOthers = db.prepare(
     `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM credit_leases
@@ -69,7 +70,7 @@ function creditLeases(db: DatabaseSync) {
   )
   const wantedByOthers = db.prepare(
     `SELECT 1 FROM credit_lease_wants WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
-       AND until > ?4 AND until <= ?4 + ${MAX_AHEAD_MS} LIMIT 1`,
+       AND until > ?4 AND until <= ?4 + ${MAX_LEASE_AHEAD_MS} LIMIT 1`,
   )
   const putLease = db.prepare('INSERT OR REPLACE INTO credit_leases VALUES (?, ?, ?, ?, ?)')
   const dropLease = db.prepare(

@@ -60,24 +60,3 @@ test('keys that were rotated before chains were stored share the budget of the f
     rmSync(folder, { recursive: true })
   }
 })
-
-test('what a process leased while the clock was ahead is free a minute after the clock was set back', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  let nowMs = Date.UTC(2026, 0, 1)
-  const clock = { ...systemClock, now: () => nowMs }
-  const store = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
-  t.after(() => store.close())
-  const lease = { id: 'b', periodStartMs: 0, initialLimit: 100, keep: 0, need: 80, release: false }
-  const grantTo = async (holder: string) =>
-    (await store.settle({ holder, entries: [], counts: [], keysSeen: [], leases: [lease] }))[0]?.granted
-  nowMs += 400_000
-  assert.equal(await grantTo('dead'), 100)
-  assert.equal(await grantTo('living'), 0)
-  nowMs -= 400_000
-  assert.equal(await grantTo('living'), 0, 'the holder may be alive')
-  nowMs += 59_000
-  assert.equal(await grantTo('living'), 0)
-  nowMs += 2_000
-  assert.equal(await grantTo('living'), 100)
-})
