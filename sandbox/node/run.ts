@@ -120,6 +120,7 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
   const server = await startServer({ node, faults, log, clock, listen, port, panic: () => void die() })
   const { seed, users, network } = chainOptionsOf
   const truth = createTruth(() => node.ledger)
+  let tellScores = () => {}
   const running: RunningSandboxNode = {
     name,
     url: `ws://127.0.0.1:${server.port}`,
@@ -127,7 +128,15 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
     log,
     truth,
     faults,
-    setFaults,
+    setFaults(changed) {
+      setFaults(changed)
+      tellScores()
+    },
+    followScores(listener) {
+      tellScores = () => listener(node.ledger.virtual.daaScore, node.ledger.sink.header.blueScore)
+      node.on(() => tellScores())
+      tellScores()
+    },
     status: () => ({
       name,
       url: running.url,

@@ -34,6 +34,8 @@ export interface RunningSandboxNode {
   log: MethodLog
   truth: Truth
   status(): NodeStatus
+  /** Calls `listener` with the scores of this node's chain after every change, now included. */
+  followScores(listener: (daaScore: bigint, blueScore: bigint) => void): void
   faults(): Faults
   setFaults(faults: Partial<Faults>): void
   /** Replaces the last chain blocks of the shared chain by a heavier branch. */

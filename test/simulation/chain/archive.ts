@@ -55,7 +55,10 @@ export function keepArchive(chain: Chain) {
   const outputs = new Map<string, ArchivedOutput>()
   /** The DAA scores of the chain blocks that ever accepted a transaction. */
   const acceptedWith = new Map<string, Set<number>>()
-  /** Scores that the end of the chain has ever had. */
+  /**
+   * Scores that the end of the chain has ever had, on any node: one that lags and catches up sees parallel blocks in
+   * another order.
+   */
   const scores = { daa: new Set<number>(), blue: new Set<number>() }
   const { prefix } = NETWORKS[chain.options.network]
 
@@ -109,9 +112,9 @@ export function keepArchive(chain: Chain) {
     for (const tx of carried) keepTransaction(tx)
   }
 
-  function keepScores(): void {
-    scores.daa.add(Number(chain.ledger.virtual.daaScore))
-    scores.blue.add(Number(chain.ledger.sink.header.blueScore))
+  function keepScores(daaScore: bigint, blueScore: bigint): void {
+    scores.daa.add(Number(daaScore))
+    scores.blue.add(Number(blueScore))
   }
 
   function keep(hash: string): void {
@@ -153,7 +156,7 @@ export function keepArchive(chain: Chain) {
     keep(hash)
     selected.push(hash)
   }
-  keepScores()
+  keepScores(chain.ledger.virtual.daaScore, chain.ledger.sink.header.blueScore)
   // What exists from the beginning; transactions of the newest block are accepted by the next one.
   for (const [key, entry] of chain.ledger.utxos.entries()) outputs.set(key, entry)
   for (const { tx, spent } of chain.ledger.virtual.acceptance.transactions) keepTransaction(tx, spent)
@@ -164,7 +167,7 @@ export function keepArchive(chain: Chain) {
       return keepTransaction(event.tx, entry?.spent)
     }
     keepDagBlock(event.block)
-    keepScores()
+    keepScores(chain.ledger.virtual.daaScore, chain.ledger.sink.header.blueScore)
     for (const hash of event.update.removedChain)
       if (selected.pop() !== hash) throw new Error('the archive lost the chain')
     for (const hash of event.update.addedChain) {
@@ -186,6 +189,7 @@ export function keepArchive(chain: Chain) {
     /** The DAA scores of the chain blocks that ever accepted it. */
     acceptedWith: (txId: string): ReadonlySet<number> => acceptedWith.get(txId) ?? new Set(),
     scores: scores as { readonly daa: ReadonlySet<number>; readonly blue: ReadonlySet<number> },
+    keepScores,
     /** The time of any block that was ever in the selected chain, or merged by such a block. */
     timeOf: (hash: string) => times.get(hash),
     /** The blue score of the block that first accepted it. */

@@ -87,6 +87,7 @@ export async function startChainWorld(
     const spoiler = createSpoiler(random.stream(`frames of ${name}`))
     const listen = spoiling(network.listenAs(name), spoiler)
     const running = await startSandboxNode({ chain: sandbox, name, clock, listen })
+    running.followScores(archive.keepScores)
     nodes.push({ name, url: running.url, running, spoiler })
   }
   const tokenUser = startTokenUser(chain, time, random.stream('token user'))
