@@ -136,6 +136,14 @@ test('quotes without a frame just before them wait for the next; where none come
   const [waited] = released.items.map(({ observation }) => observation)
   assert.deepEqual([waited?.venueTimeMs, waited?.receivedMs], [E + 150, 26_000])
 
+  // The frame before was long on its way, the one after was not.
+  const slow = reader()
+  slow.read(trade(E), 1_700)
+  slow.read(quote(6), 61_600)
+  const after = slow.read(trade(E + 61_000), 62_010)
+  assert.ok(after.kind === 'data')
+  assert.equal(after.items[0]?.observation.venueTimeMs, E + 60_590)
+
   const alone = reader()
   for (let at = 0; at <= 5_000; at += 500)
     assert.deepEqual(alone.read(quote(at), at), { kind: 'data', items: [] })

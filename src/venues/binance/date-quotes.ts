@@ -5,7 +5,10 @@
  * the next dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between
  * frames.
  *
- *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
+ *   E ──────── quote ──────── E'          E + (received − received at E) or E' − (received at E' − received),
+ *                                         whichever is later, not after E'
+ *
+ * The later one comes from the frame that took less time on its way; the other one may have stalled.
  *
  * A frame that is older than the one before it was overtaken and dates nothing. If no newer frame has come for a
  * moment, the venue's clock was set back.
@@ -78,7 +81,9 @@ type Mark = { readonly eventMs: number; readonly receivedMs: number } | undefine
 function timeOf(receivedMs: number, before: Mark, after: Mark): number {
   if (before === undefined)
     return after === undefined ? receivedMs : after.eventMs - Math.max(0, after.receivedMs - receivedMs)
-  const timeMs = before.eventMs + Math.max(0, receivedMs - before.receivedMs)
+  const sinceMs = before.eventMs + Math.max(0, receivedMs - before.receivedMs)
+  if (after === undefined) return sinceMs
+  const untilMs = after.eventMs - Math.max(0, after.receivedMs - receivedMs)
   // Streams are not synchronised to the millisecond, so the frame after the quote may have a slightly earlier time.
-  return after === undefined ? timeMs : Math.min(timeMs, Math.max(before.eventMs, after.eventMs))
+  return Math.min(Math.max(sinceMs, untilMs), Math.max(before.eventMs, after.eventMs))
 }
