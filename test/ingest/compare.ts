@@ -214,7 +214,9 @@ async function compareOpenInterest(subject: Subject, interval: (typeof COARSE)[n
     // While the venue's clock is ahead of the recorder's, so are its values.
     const { slackMs, aheadMs = 0 } = subject.slackAt?.(gridMs) ?? subject
     const newestMs = gridMs + Math.floor(aheadMs / SECOND_MS) * SECOND_MS
-    const ageMs = interest.inGap(gridMs - FRESH_MS, gridMs + 1) ? FRESH_MS : 2 * SECOND_MS + slackMs
+    // An observation must have arrived that recently; it may have been on its way for a while.
+    const lateMs = (subject.slackAt?.(gridMs - FRESH_MS) ?? subject).slackMs
+    const ageMs = interest.inGap(gridMs - FRESH_MS, gridMs + 1) ? FRESH_MS + lateMs : 2 * SECOND_MS + slackMs
     const isReal =
       venue === 'futures' ? wasInterest(row, gridMs, gridMs) : wasInterest(row, newestMs, gridMs - ageMs)
     if (!isReal) wrong.push(`${interest.name}: ${at(gridMs)} never was`)
