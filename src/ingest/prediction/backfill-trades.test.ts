@@ -36,6 +36,8 @@ async function backfilled(
     unlisted = new Map<number, DoubtedTime>(),
     /** More markets that are known. */
     others = [] as Partial<MarketInput>[],
+    /** Markets that the venue lists by when they ended. */
+    listed = [] as MarketInput[],
   } = {},
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
@@ -46,14 +48,21 @@ async function backfilled(
   }
   await store.write({ coverage: before })
   const closed: string[] = []
+  const received: MarketInput[] = []
   let isLacking = lacking !== undefined
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
     requests.push(request)
     if (request.topic === 'trades' && request.range.fromMs === WINDOW.fromMs)
       isLacking &&= lacking?.whole !== true
+    const endedIn = listed.filter(({ endTime }) => Number(endTime) >= request.range.fromMs)
     if (request.topic === 'mids') yield mids(request)
     else if (request.topic === 'markets' && !isListed) yield { observations: [], covered: null, missing: [] }
-    else yield { observations: [], covered: request.range, missing: [] }
+    else if (request.topic === 'markets') {
+      const about = { source: 'predmkt_a', symbol: 'BTC', instrument: 'BTC', venueTimeMs: nowMs } as const
+      const rows = endedIn.map((row) => ({ kind: 'market' as const, key: row.marketId, market: row }))
+      const observations = rows.map((row) => ({ ...about, ...row, receivedMs: nowMs }))
+      yield { observations, covered: request.range, missing: [] }
+    } else yield { observations: [], covered: request.range, missing: [] }
   }
   const market: BackfilledMarket = {
     market: { marketId: '0xaa', source: 'predmkt_a', symbol: 'BTC', active: true, status: 'open' },
@@ -89,10 +98,10 @@ async function backfilled(
       turn: 0,
       nowMs,
       signal: new AbortController().signal,
-      onMarket() {},
+      onMarket: (row) => void received.push(row),
       markets: () => [
         market,
-        ...others.map((more) => ({ ...market, market: { ...market.market, ...more } })),
+        ...[...others, ...received].map((more) => ({ ...market, market: { ...market.market, ...more } })),
         ...windowEnds.map((endTime) => {
           const { market: about, ...other } = market
           return {
@@ -182,6 +191,29 @@ test('a gap waits for an hour of lists without the contract whose successor bega
   for (let minute = 0; minute < 60; minute += 2)
     assert.deepEqual(await given(SOON_MS + minute * 60_000, [successor, ofOther], unlisted), [])
   assert.deepEqual(await given(SOON_MS + 3_600_000, [successor, ofOther], unlisted), closed)
+})
+
+test('the contract that ended early, before a gap that its successor began in, is listed from its start', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  const beginsMs = GAP.from + 60_000
+  const successor = {
+    ...{ marketId: 'KXBTCD-26NOV1511-T1', ticker: 'KXBTCD-26NOV1511-T1', marketType: '1h' as const },
+    ...{ startTime: beginsMs, endTime: beginsMs + 3_600_000 },
+  }
+  const early: MarketInput = {
+    ...{ source: 'predmkt_a', symbol: 'BTC', active: false, status: 'resolved', marketType: '1h' },
+    ...{ marketId: 'KXBTCD-26NOV1510-T1', ticker: 'KXBTCD-26NOV1510-T1' },
+    ...{ startTime: beginsMs - 3_600_000, endTime: GAP.from - 600_000 },
+  }
+  const given = (listed: MarketInput[], requests: HistoryRequest[]) => {
+    const more = { others: [successor], listed, requests }
+    return backfilled(SOON_MS, mids, true, [], SOON_MS, undefined, new DoubtedVolumes(), undefined, more)
+  }
+  const requests: HistoryRequest[] = []
+  assert.deepEqual(await given([early], requests), ['trades', 'candles'])
+  const lists = requests.filter(({ topic }) => topic === 'markets').map(({ range }) => range.fromMs)
+  assert.deepEqual(lists, [GAP.from - 300_000, beginsMs - 3_600_000])
+  assert.deepEqual(await given([], []), [])
 })
 
 test('a gap from before the first observation, of a refused trade, is not closed', async () => {

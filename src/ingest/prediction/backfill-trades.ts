@@ -166,18 +166,14 @@ async function proveRunning(
 }
 
 async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boolean> {
-  const { venue, symbol, nowMs, signal } = options
-  const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
-  const lists = venue.history({ topic: 'markets', symbol, range }, { signal })
-  let isListed = true
-  for await (const { observations, covered } of lists) {
-    for (const row of observations) if (row.kind === 'market') options.onMarket(row.market)
-    // A listed market that cannot be read may have been traded in the gap.
-    if (covered === null) isListed = false
-  }
-  if (!isListed) return false
+  const { nowMs } = options
+  const fromMs = gap.from - ENDED_BEFORE_MS
+  if (!(await listMarkets(options, fromMs))) return false
+  // A predecessor that ended early is in no list of the markets that ended later, so one from its start is requested.
+  const predecessorMs = lackingPredecessorMs(options, gap)
+  if (predecessorMs < fromMs && !(await listMarkets(options, predecessorMs))) return false
   // The list, or that of one series, may have been empty although markets exist; if it stays so, the venue had none.
-  const isLacking = lacksWindow(options, gap) || lacksPredecessor(options, gap)
+  const isLacking = lacksWindow(options, gap) || lackingPredecessorMs(options, gap) < Number.POSITIVE_INFINITY
   if (isLacking && isListDoubted(options, gap)) return false
   const concerned = rotated(
     [...options.markets()].filter(({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from),
@@ -201,6 +197,18 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
   options.tracker.confirm(options.feed, gap.from, gap.to)
   if (hasMids) for (const feed of options.candleFeeds) options.tracker.confirm(feed, gap.from, gap.to)
   return true
+}
+
+/** Receives the markets that ended since. Returns false if one of them cannot be read: it may have been traded. */
+async function listMarkets(options: BackfillTradesOptions, fromMs: number): Promise<boolean> {
+  const { venue, symbol, nowMs, signal, onMarket } = options
+  const request = { topic: 'markets', symbol, range: { fromMs, toMs: nowMs + 1 } } as const
+  let isListed = true
+  for await (const { observations, covered } of venue.history(request, { signal })) {
+    for (const row of observations) if (row.kind === 'market') onMarket(row.market)
+    if (covered === null) isListed = false
+  }
+  return isListed
 }
 
 function isListDoubted({ unlisted, nowMs }: BackfillTradesOptions, gap: Pick<Gap, 'from'>): boolean {
@@ -229,24 +237,27 @@ function lacksWindow({ endless, markets }: BackfillTradesOptions, gap: Pick<Gap,
 const seriesOf = ({ ticker, marketType }: MarketInput) => ticker?.split('-')[0] ?? marketType
 
 /**
- * Whether a market began within the gap, or soon after it, and none of its series that ended when it began is known:
- * the list of that series may have been empty. Durations of which a window is always running are checked one by one.
+ * When the first unknown predecessor began: a market began within the gap, or soon after it, and none of its series
+ * that ended when it began is known, so the list of that series may have been empty. Infinity if none is lacking.
+ * Durations of which a window is always running are checked one by one.
  */
-function lacksPredecessor(
+function lackingPredecessorMs(
   { endless, markets, nowMs }: BackfillTradesOptions,
   gap: Pick<Gap, 'from' | 'to'>,
-): boolean {
+): number {
   const known = [...markets()].map(({ market }) => market)
   const endsOf = Map.groupBy(known, seriesOf)
-  return known.some((market) => {
+  const beganMs = known.flatMap((market) => {
     const { marketType, startTime, endTime } = market
-    if (marketType == null || endless.includes(marketType) || startTime == null || endTime == null)
-      return false
+    if (marketType == null || endless.includes(marketType) || startTime == null || endTime == null) return []
     const firstMs = startTime - (endTime - startTime)
-    if (startTime <= gap.from || startTime > nowMs || firstMs >= gap.to) return false
+    if (startTime <= gap.from || startTime > nowMs || firstMs >= gap.to) return []
     const others = endsOf.get(seriesOf(market)) ?? []
-    return !others.some(({ endTime: endMs }) => endMs != null && endMs > firstMs && endMs <= startTime)
+    return others.some(({ endTime: endMs }) => endMs != null && endMs > firstMs && endMs <= startTime)
+      ? []
+      : [firstMs]
   })
+  return beganMs.reduce((first, ms) => Math.min(first, ms), Number.POSITIVE_INFINITY)
 }
 
 /** Returns false if the venue has no midpoints of some market, or only coarser ones. */
