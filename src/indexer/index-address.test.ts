@@ -83,6 +83,52 @@ test('the counterparty is the other address with the largest amount; scripts wit
   })
 })
 
+test('of equal amounts the first counts, also if an address occurs several times', () => {
+  const outputs: [string, bigint][] = [
+    ['b', 5n],
+    ['e', 5n],
+    ['b', 9n],
+    ['f', 9n],
+    ['e', 5n],
+  ]
+  const sent = parsed(
+    [
+      ['a', 100n],
+      ['b', 90n],
+      ['f', 80n],
+    ],
+    outputs,
+  )
+  assert.deepEqual(effects(sent), {
+    a: ['send', 100n, 'b'],
+    b: ['send', 76n, 'f'],
+    f: ['send', 71n, 'b'],
+    e: ['receive', 10n, 'a'],
+  })
+})
+
+test('twice as many addresses take twice as many steps, not four times', () => {
+  const steps = (count: number) => {
+    let reads = 0
+    const transaction = parsed(
+      Array.from({ length: count }, (_, n) => [`in${n}`, 100n]),
+      Array.from({ length: count }, (_, n) => [`out${n}`, 90n]),
+    )
+    const counted = <T extends object>(cell: T) =>
+      new Proxy(cell, {
+        get(target, name) {
+          reads++
+          return Reflect.get(target, name)
+        },
+      })
+    const { inputs, outputs } = transaction
+    movementsOf({ ...transaction, inputs: inputs.map(counted), outputs: outputs.map(counted) })
+    return reads
+  }
+  const [some, twice] = [steps(200), steps(400)]
+  assert.ok(twice <= some * 2.1, `${some} and ${twice} reads`)
+})
+
 test('an address on both sides gains or loses the difference', () => {
   const joint = parsed(
     [

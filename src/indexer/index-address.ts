@@ -28,8 +28,9 @@ export function movementsOf(parsed: ParsedTransaction): Movement[] {
   }
   for (const input of parsed.inputs) if (input.address !== null) own(input.address).inputs.push(input)
   for (const output of parsed.outputs) if (output.address !== null) own(output.address).outputs.push(output)
+  const largest: Largest = { inputs: largestTwo(parsed.inputs), outputs: largestTwo(parsed.outputs) }
   return [...owners].map(([address, { outputs, inputs }]) => ({
-    effect: effectOf(parsed, address, outputs, inputs),
+    effect: effectOf(parsed, address, { outputs, inputs }, largest),
     outputs,
     inputs,
   }))
@@ -57,8 +58,8 @@ export function feeOf(parsed: ParsedTransaction): bigint | null {
 function effectOf(
   parsed: ParsedTransaction,
   address: string,
-  outputs: readonly ParsedOutput[],
-  inputs: readonly ParsedInput[],
+  { outputs, inputs }: Own,
+  largest: Largest,
 ): Omit<AddressEffect, 'event'> {
   const received = outputs.reduce((sum, output) => sum + output.amount_sompi, 0n)
   const sent = inputs.reduce((sum, input) => sum + (input.amount_sompi ?? 0n), 0n)
@@ -69,25 +70,41 @@ function effectOf(
     return { ...common, direction: 'self', amount: net < 0n ? -net : net, counterparty: null }
   }
   if (net > 0n) {
-    return {
-      ...common,
-      direction: 'receive',
-      amount: net,
-      counterparty: largestForeign(parsed.inputs, address),
-    }
+    return { ...common, direction: 'receive', amount: net, counterparty: foreign(largest.inputs, address) }
   }
-  return { ...common, direction: 'send', amount: -net, counterparty: largestForeign(parsed.outputs, address) }
+  return { ...common, direction: 'send', amount: -net, counterparty: foreign(largest.outputs, address) }
 }
 
-function largestForeign(
+/** The address with the largest amount, and the one with the largest amount besides it. */
+type LargestTwo = readonly string[]
+
+interface Largest {
+  readonly inputs: LargestTwo
+  readonly outputs: LargestTwo
+}
+
+/**
+ * Two are enough to find the largest foreign address for each of the addresses; searching for it separately would take
+ * a million steps for a transaction with a thousand outputs.
+ */
+function largestTwo(
   cells: readonly { readonly address: string | null; readonly amount_sompi: bigint | null }[],
-  own: string,
-): string | null {
-  let largest: { address: string; amount: bigint } | undefined
+): LargestTwo {
+  let first: { address: string; amount: bigint } | undefined
+  let second: { address: string; amount: bigint } | undefined
   for (const { address, amount_sompi } of cells) {
-    if (address === null || address === own) continue
+    if (address === null) continue
     const amount = amount_sompi ?? 0n
-    if (largest === undefined || amount > largest.amount) largest = { address, amount }
+    if (first === undefined || amount > first.amount) {
+      if (first?.address !== address) second = first
+      first = { address, amount }
+    } else if (address !== first.address && (second === undefined || amount > second.amount)) {
+      second = { address, amount }
+    }
   }
-  return largest?.address ?? null
+  return [first, second].flatMap((one) => one?.address ?? [])
+}
+
+function foreign(largest: LargestTwo, own: string): string | null {
+  return largest.find((address) => address !== own) ?? null
 }
