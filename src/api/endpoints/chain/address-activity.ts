@@ -3,18 +3,16 @@ import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, withDefault } from '../../../contract/params.ts'
-import type { Network } from '../../../core/chain/network.ts'
-import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
-import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
+import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
-import { mempoolOfAddress } from './mempool-of-address.ts'
+import { mempoolOfAddress, readPendingEntry, turnFor } from './mempool-of-address.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import type { Utxo, UtxoReader } from './read-utxos.ts'
-import { unusableAnswer, upstreamError } from './upstream-error.ts'
+import { upstreamError } from './upstream-error.ts'
 
 const AddressActivityItem = Type.Object({
   kind: textField('mempool or utxo.'),
@@ -92,27 +90,20 @@ export async function inMempool(
   for await (const { text } of mempoolOfAddress(address, outcome)) {
     // Beyond the limit, entries are read until one is not a repetition of the other side.
     if (hasMore) continue
-    const item = mempoolItem(text, outcome.node, upstreams.network)
-    if (item === undefined) continue
-    if (items.size < limit || items.has(item.txId)) items.set(item.txId, item.text)
-    else hasMore = true
+    const entry = await readPendingEntry(text, outcome.node)
+    // Undefined or the other side of one that is shown.
+    if (entry === undefined || items.has(entry.txId)) continue
+    if (items.size === limit) {
+      hasMore = true
+      continue
+    }
+    const { txId, transaction } = entry
+    const parsed = parseTransaction(transaction, { network: upstreams.network, txId })
+    await turnFor(text)
+    const shown = writeExact(parsed as unknown as ExactJson)
+    items.set(txId, `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}`)
   }
   return { items: [...items.values()], hasMore }
-}
-
-function mempoolItem(
-  text: string,
-  node: string,
-  network: Network,
-): { txId: string; text: string } | undefined {
-  const entry = parseExact(text)
-  if (!entry.ok) throw unusableAnswer(node, entry.message)
-  const read = readTransaction((entry.value as { transaction?: ExactJson } | null)?.transaction ?? null)
-  if (!read.ok) return undefined
-  const parsed = parseTransaction(read.transaction, { network })
-  const shown = writeExact(parsed as unknown as ExactJson)
-  const { tx_id: txId } = parsed
-  return { txId, text: `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}` }
 }
 
 /** An address can have a hundred thousand outputs, so they are read one by one and only the newest are retained. */

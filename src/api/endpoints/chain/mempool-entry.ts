@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import type { ExactJson } from '../../../kit/exact-json.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import { isAmount } from './is-amount.ts'
 
@@ -10,13 +11,19 @@ export interface MempoolEntry {
   readonly fee: number | bigint | null
 }
 
-/** A node's answer to getMempoolEntry; undefined if it is not about this transaction. */
-export function readMempoolEntry(answer: ExactJson, txId: string): MempoolEntry | undefined {
+/**
+ * A node's answer to getMempoolEntry; undefined if it is not about this transaction. Reading and hashing a large
+ * transaction are apart in turns of the loop, and the caller goes on in a third one.
+ */
+export async function readMempoolEntry(answer: ExactJson, txId: string): Promise<MempoolEntry | undefined> {
   const { mempoolEntry } = answer as {
     mempoolEntry?: { fee?: unknown; is_orphan?: unknown; transaction?: ExactJson }
   }
   const read = readTransaction(mempoolEntry?.transaction ?? null)
-  if (!read.ok || transactionId(read.transaction) !== txId) return undefined
+  if (!read.ok) return undefined
+  await nextTurn()
+  if (transactionId(read.transaction) !== txId) return undefined
+  await nextTurn()
   if (mempoolEntry?.is_orphan === true) return { transaction: read.transaction, fee: null }
   return isAmount(mempoolEntry?.fee) ? { transaction: read.transaction, fee: mempoolEntry.fee } : undefined
 }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../../../test/fakes/count-turns.ts'
 import { watchTurns } from '../../../../test/fakes/loop-hold.ts'
 import { encodeAddress } from '../../../core/chain/address.ts'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { transactionId } from '../../../parser/transaction-id.ts'
 import { inMempool } from './address-activity.ts'
 import type { ChainData } from './chain-data.ts'
 import { pendingBalance } from './pending-balance.ts'
+import { unindexed } from './transaction.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const ADDRESS = encodeAddress({ prefix: 'kaspatest', version: 0, payload: KEY })
@@ -48,6 +52,35 @@ test('a mempool full of large transactions of one address does not hold the loop
   }
 })
 
+test('a large pending transaction takes several turns, and the node has hashed it', async () => {
+  const output = { value: 5, scriptPublicKey: `000020${KEY.toString('hex')}ac`, covenant: null }
+  const { transaction } = entry(1)
+  const large = { ...transaction, payload: '', outputs: Array.from({ length: 1_000 }, () => output) }
+  const entries = [{ address: ADDRESS, sending: [], receiving: [{ transaction: large }] }]
+  const bytes = Buffer.from(JSON.stringify({ entries }))
+  const upstreams = { network: 'testnet-10', callRaw: async () => ({ ok: true, bytes, node: 'n' }) }
+  const { turns, result } = await countTurns(() =>
+    inMempool(ADDRESS, 200, { upstreams, waitMs: 1_000 } as unknown as ChainData),
+  )
+  assert.ok(turns >= 3, `${turns} turns of the loop`)
+  // What it would be hashed to here is another id.
+  assert.equal(JSON.parse(result.items[0] ?? '').tx_id, transaction.verboseData.transactionId)
+})
+
+test('the entry of one transaction is read, hashed, parsed and written in turns of the loop', async () => {
+  const { transaction } = entry(1)
+  const read = readTransaction(transaction)
+  assert.ok(read.ok)
+  const txId = transactionId(read.transaction)
+  const value = { mempoolEntry: { fee: 5, is_orphan: false, transaction } }
+  const upstreams = { network: 'testnet-10', call: async () => ({ ok: true, value, node: 'n' }) }
+  const { turns, result } = await countTurns(() =>
+    unindexed(txId, { upstreams, waitMs: 1_000 } as unknown as ChainData),
+  )
+  assert.ok(turns >= 3, `${turns} turns of the loop`)
+  assert.equal(result.members.status, '"pending"')
+})
+
 test('a transaction that sends and receives counts once, also at the limit', async () => {
   const small = (n: number) => ({ ...entry(n), transaction: { ...entry(n).transaction, payload: '' } })
   const read = (sending: number[], receiving: number[], limit: number) => {
@@ -76,12 +109,17 @@ test('an answer without a list, or about another address, is not an address with
     { entries: null },
     { entries: [other] },
     { entries: [{ ...other, address: ADDRESS, sending: null }] },
+    {
+      entries: [
+        { address: ADDRESS, sending: [], receiving: [{ ...entry(1), notes: Array(100_000).fill(0) }] },
+      ],
+    },
   ]
   for (const answer of unfit) {
     const bytes = Buffer.from(JSON.stringify(answer))
     const upstreams = { network: 'testnet-10', callRaw: async () => ({ ok: true, bytes, node: 'n' }) }
     const chain = { upstreams, waitMs: 1_000 } as unknown as ChainData
-    const text = bytes.toString()
+    const text = bytes.toString('utf8', 0, 200)
     await assert.rejects(pendingBalance(ADDRESS, chain, 'n'), { kind: 'upstream_error' }, text)
     await assert.rejects(inMempool(ADDRESS, 200, chain), { kind: 'upstream_error' }, text)
   }

@@ -5,12 +5,10 @@
  */
 import { decodeAddress } from '../../../core/chain/address.ts'
 import type { Outpoint } from '../../../core/chain/transaction.ts'
-import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
-import { type ExactJson, parseExact } from '../../../kit/exact-json.ts'
 import { scriptOfAddress } from '../../../parser/script-address.ts'
 import type { ChainData } from './chain-data.ts'
-import { mempoolOfAddress } from './mempool-of-address.ts'
+import { mempoolOfAddress, readPendingEntry } from './mempool-of-address.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 export interface PendingBalance {
@@ -59,7 +57,9 @@ export async function pendingBalance(
   const spent: Outpoint[] = []
   let incoming = 0n
   for await (const { list, text } of mempoolOfAddress(address, outcome)) {
-    const { txId, transaction } = readEntry(text, node)
+    const entry = await readPendingEntry(text, node)
+    if (entry === undefined) throw unusableAnswer(node, 'mempool entries')
+    const { txId, transaction } = entry
     txIds.add(txId)
     if (list === 'receiving') {
       for (const [index, output] of transaction.outputs.entries()) {
@@ -133,15 +133,6 @@ async function olderAmount(
   // An output that another node does not list may belong to the address but be unknown to that node so far.
   if (listed.node !== node) amounts.clear()
   return { sum, node: listed.node }
-}
-
-function readEntry(text: string, node: string) {
-  const entry = parseExact(text)
-  const json = entry.ok ? (entry.value as { transaction?: ExactJson } | null)?.transaction : undefined
-  const read = readTransaction(json ?? null)
-  if (!read.ok) throw unusableAnswer(node, 'mempool entries')
-  const verbose = (json as { verboseData?: { transactionId?: unknown } }).verboseData
-  return { txId: String(verbose?.transactionId), transaction: read.transaction }
 }
 
 function tooMany(): ApiError {

@@ -111,7 +111,7 @@ export function createSubmitter(deps: {
     const found = await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })
     if (found.ok) {
       const answer = parseExact(found.bytes.toString('utf8'))
-      return (answer.ok && readMempoolEntry(answer.value, txId) !== undefined) || undefined
+      return (answer.ok && (await readMempoolEntry(answer.value, txId)) !== undefined) || undefined
     }
     const { failure } = found
     return failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found'

@@ -12,6 +12,7 @@ import {
 } from '../../../core/rows/fields.ts'
 import { elapsedMs } from '../../../kit/clock.ts'
 import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import type { TransactionRow } from '../../../store/chain.ts'
 import type { CallOptions } from '../../../upstreams/call-outcome.ts'
@@ -182,9 +183,10 @@ async function inMempool(
       return { node: failure.node }
     throw upstreamError(failure)
   }
-  const entry = readMempoolEntry(outcome.value, txId)
+  const entry = await readMempoolEntry(outcome.value, txId)
   if (entry === undefined) throw unusableAnswer(outcome.node, 'transaction')
   const parsed = parseTransaction(entry.transaction, { network: upstreams.network, txId })
+  await nextTurn()
   const members = {
     status: '"pending"',
     parsed: writeExact(parsed as unknown as ExactJson),
