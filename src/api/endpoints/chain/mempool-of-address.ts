@@ -1,9 +1,10 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
-import { type ExactJson, type JsonLimits, parseExactInSlices } from '../../../kit/exact-json.ts'
+import { type ExactJson, parseExactInSlices } from '../../../kit/exact-json.ts'
 import { hasList, nestedElementsOf } from '../../../kit/json-slices.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
+import { TRANSACTION_ANSWER_LIMITS } from './mempool-entry.ts'
 import { unusableAnswer } from './upstream-error.ts'
 
 /**
@@ -26,9 +27,6 @@ export async function* mempoolOfAddress(
   }
 }
 
-/** More than a transaction of 250 kB needs in hexadecimal, with a thousand inputs and outputs and the node's remarks. */
-const ENTRY_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 2 * 1024 * 1024, maxValues: 100_000 }
-
 const TX_ID = /^[0-9a-f]{64}$/
 
 /**
@@ -39,7 +37,7 @@ export async function readPendingEntry(
   text: string,
   node: string,
 ): Promise<{ readonly txId: string; readonly transaction: Transaction } | undefined> {
-  const entry = await parseExactInSlices(text, ENTRY_LIMITS)
+  const entry = await parseExactInSlices(text, TRANSACTION_ANSWER_LIMITS)
   if (!entry.ok) throw unusableAnswer(node, entry.message)
   await turnFor(text)
   const json = (entry.value as { transaction?: ExactJson } | null)?.transaction ?? null

@@ -1,6 +1,7 @@
 /** What happens to a submission when answers are lost: scripted nodes on real sockets. */
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
+import { countTurns } from '../../../../test/fakes/count-turns.ts'
 import { poolOver } from '../../../../test/fakes/pool.ts'
 import { storesIn } from '../../../../test/fakes/stores.ts'
 import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.ts'
@@ -279,4 +280,53 @@ test('a first try that got no answer leaves it in doubt, whatever a later one is
   const submitter = createSubmitter({ upstreams, index, clock })
   const sent = await submitter.send({} as ValidCall, transaction)
   assert.ok(!sent.ok && sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
+})
+
+test('answers of a node are read within limits and in turns of the loop', async () => {
+  const answers: Record<string, Buffer> = {}
+  const upstreams = {
+    network: 'testnet-10',
+    sendRaw: async () => ({ ok: true, bytes: answers.sent, node: 'a', attempts: 1, inDoubt: false }),
+    callRaw: async (method: string) => ({ ok: true, bytes: answers[method], node: 'a' }),
+  } as unknown as Upstreams
+  const index = { transaction: async () => undefined }
+  // A pause takes longer than a submission may.
+  let pausedMs = 0
+  const clock = {
+    ...systemClock,
+    elapsed: () => pausedMs,
+    sleep: async () => {
+      pausedMs += 60_000
+    },
+  }
+  const submitter = createSubmitter({ upstreams, index, clock })
+  const send = () => submitter.send({} as ValidCall, transaction)
+  const inDoubt = async () => {
+    const sent = await send()
+    return !sent.ok && sent.inDoubt
+  }
+  const padded = (head: string, notes: string) => Buffer.from(`{${head},"notes":[${notes}]}`)
+  const [long, many] = [`"${'x'.repeat(2 * 1024 * 1024)}"`, `0${',0'.repeat(100_000)}`]
+  const none = Buffer.from('{}')
+
+  for (const notes of [long, many]) {
+    Object.assign(answers, { sent: padded(`"transactionId":"${ID}"`, notes), getMempoolEntry: none })
+    answers.getUtxosByAddresses = none
+    assert.ok(await inDoubt(), 'the answer to the submission')
+    Object.assign(answers, { sent: none, getMempoolEntry: padded(ENTRY.slice(1, -1), notes) })
+    assert.ok(await inDoubt(), 'the entry of the mempool')
+  }
+
+  // The outputs of a busy address are searched to their end, but not in one turn.
+  const output = `{"outpoint":{"transactionId":"${OTHER}","index":0}},`
+  const last = `{"outpoint":{"transactionId":"${ID}","index":0}}`
+  Object.assign(answers, { sent: none, getMempoolEntry: none })
+  const search = async (count: number) => {
+    answers.getUtxosByAddresses = Buffer.from(`{"entries":[${output.repeat(count)}${last}]}`)
+    const { turns, result } = await countTurns(send)
+    assert.ok(result.ok && result.known === 'accepted', JSON.stringify(result))
+    return turns
+  }
+  const [few, thousands] = [await search(1), await search(400_000)]
+  assert.ok(thousands > few + 5, `${thousands} turns of the loop, and ${few} for few outputs`)
 })

@@ -19,8 +19,8 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
 import { type Clock, elapsedMs } from '../../../kit/clock.ts'
-import { parseExact } from '../../../kit/exact-json.ts'
-import { hasList } from '../../../kit/json-slices.ts'
+import { type JsonReading, parseExactInSlices } from '../../../kit/exact-json.ts'
+import { elementsOf, hasList } from '../../../kit/json-slices.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
@@ -29,7 +29,7 @@ import type { CallFailure } from '../../../upstreams/call-outcome.ts'
 import { isAlreadyKnown, type NodeRefusal, type RefusalReason } from '../../../upstreams/classify.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
-import { readMempoolEntry } from './mempool-entry.ts'
+import { readMempoolEntry, TRANSACTION_ANSWER_LIMITS } from './mempool-entry.ts'
 
 export type Sent =
   | {
@@ -110,7 +110,7 @@ export function createSubmitter(deps: {
     const params = { transactionId: txId, includeOrphanPool: true }
     const found = await upstreams.callRaw('getMempoolEntry', params, { deadlineMs, asConfigured: true })
     if (found.ok) {
-      const answer = parseExact(found.bytes.toString('utf8'))
+      const answer = await parseAnswer(found.bytes)
       return (answer.ok && (await readMempoolEntry(answer.value, txId)) !== undefined) || undefined
     }
     const { failure } = found
@@ -128,7 +128,10 @@ export function createSubmitter(deps: {
     if (first === undefined) return undefined
     const params = { addresses: [first] }
     const found = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: LOOK_DEADLINE_MS })
-    return found.ok && hasList(found.bytes, 'entries') ? found.bytes.includes(txId) : undefined
+    if (!found.ok || !hasList(found.bytes, 'entries')) return undefined
+    // In turns of the loop, because an address can have a hundred megabytes of outputs.
+    for await (const entry of elementsOf(found.bytes, 'entries')) if (entry.includes(txId)) return true
+    return false
   }
 
   async function lookOnce(transaction: Transaction, txId: string): Promise<Finding> {
@@ -171,7 +174,7 @@ export function createSubmitter(deps: {
       attempts += outcome.attempts
       inDoubt ||= outcome.inDoubt || outcome.ok
       if (outcome.ok) {
-        if (answeredId(outcome.bytes) === txId)
+        if ((await answeredId(outcome.bytes)) === txId)
           return { ok: true, txId, attempts, known: undefined, refusal: undefined, bytes: outcome.bytes }
         const known = await lookOnce(transaction, txId)
         if (isKnown(known))
@@ -204,7 +207,7 @@ export function createSubmitter(deps: {
     deadlineMs: number,
   ): Promise<boolean | undefined> {
     const outcome = await upstreams.sendRaw(call, { deadlineMs, asConfigured: true })
-    if (outcome.ok) return answeredId(outcome.bytes) === idOf(transaction) || undefined
+    if (outcome.ok) return (await answeredId(outcome.bytes)) === idOf(transaction) || undefined
     if (outcome.failure.kind !== 'refused') return undefined
     const { refusal } = outcome.failure
     const finding = await findKnown(refusal, transaction, false)
@@ -253,9 +256,16 @@ function idOf(transaction: Transaction): string {
 }
 
 /** The id that a node names in its answer to a submission. */
-function answeredId(bytes: Buffer): unknown {
-  const answer = parseExact(bytes.toString('utf8'))
+async function answeredId(bytes: Buffer): Promise<unknown> {
+  const answer = await parseAnswer(bytes)
   return answer.ok ? (answer.value as { transactionId?: unknown } | null)?.transactionId : undefined
+}
+
+/** An answer that is larger than one with a transaction can be is unreadable, and not even decoded. */
+async function parseAnswer(bytes: Buffer): Promise<JsonReading> {
+  const { maxChars } = TRANSACTION_ANSWER_LIMITS
+  if (bytes.length > maxChars) return { ok: false, message: `longer than ${maxChars} bytes`, at: maxChars }
+  return parseExactInSlices(bytes.toString('utf8'), TRANSACTION_ANSWER_LIMITS)
 }
 
 function idAnswer(txId: string): Buffer {
