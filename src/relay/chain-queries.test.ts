@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../test/fakes/count-turns.ts'
+import { parseExact } from '../kit/exact-json.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { chainByBlock } from './chain-by-block.ts'
 import { createChainQueries } from './chain-queries.ts'
@@ -73,4 +75,66 @@ test('a chain that cannot be given whole is taken up to where it can, as bytes t
   )
   const alone = JSON.parse(Buffer.from((await chainByBlock(ask(none), 'b0')) ?? []).toString())
   assert.deepEqual(alone.addedChainBlockHashes, ['b1'])
+})
+
+/** A chain of one block, which merges the given blocks and accepts the given transactions. */
+function mergingChain(merged: Record<string, string>, accepted: readonly string[]) {
+  const verboseData = { mergeSetBluesHashes: Object.keys(merged), mergeSetRedsHashes: [] }
+  const own = JSON.stringify({
+    block: { header: { blueScore: 10, parentsByLevel: [['b0']] }, transactions: [], verboseData },
+  })
+  const chain = JSON.stringify({
+    removedChainBlockHashes: ['r1'],
+    addedChainBlockHashes: ['b1'],
+    acceptedTransactionIds: [{ acceptingBlockHash: 'b1', acceptedTransactionIds: accepted }],
+  })
+  return async (method: string, params: object) => {
+    const { hash = '' } = params as { hash?: string }
+    const text = method === 'getVirtualChainFromBlock' ? chain : (merged[hash] ?? own)
+    return { kind: 'answer', bytes: Buffer.from(text) } as const
+  }
+}
+
+const carriedBlock = (transactions: readonly string[]) =>
+  `{"block":{"transactions":[${transactions.join(',')}]}}`
+const carriedTransaction = (id: string, gas: string) =>
+  `{"gas":${gas},"verboseData":{"transactionId":"${id}"}}`
+
+test('a block is put together from the blocks that it merges: the first copy of what it accepted, exactly', async () => {
+  const merged = {
+    m1: carriedBlock([carriedTransaction('t2', '18446744073709551615'), carriedTransaction('t9', '9')]),
+    m2: carriedBlock([carriedTransaction('t2', '1'), carriedTransaction('t1', '2')]),
+  }
+  const bytes = await chainByBlock(mergingChain(merged, ['t1', 't2']), 'b0')
+  const read = parseExact(Buffer.from(bytes ?? []).toString())
+  const transaction = (id: string, gas: number | bigint) => ({ gas, verboseData: { transactionId: id } })
+  assert.deepEqual(read.ok && read.value, {
+    removedChainBlockHashes: ['r1'],
+    addedChainBlockHashes: ['b1'],
+    chainBlockAcceptedTransactions: [
+      {
+        chainBlockHeader: { blueScore: 10, parentsByLevel: [[1, ['b0']]] },
+        acceptedTransactions: [transaction('t1', 2), transaction('t2', 18446744073709551615n)],
+      },
+    ],
+  })
+  assert.equal(await chainByBlock(mergingChain(merged, ['t1', 't3']), 'b0'), undefined)
+})
+
+test('putting together a block with very many transactions takes many turns of the loop', async () => {
+  const ids = Array.from({ length: 60_000 }, (_, n) => `t${n}`)
+  const merged = { m1: carriedBlock(ids.map((id) => carriedTransaction(id, '1'))) }
+  const { turns, result } = await countTurns(() => chainByBlock(mergingChain(merged, ids), 'b0'))
+  assert.ok(result !== undefined)
+  assert.ok(turns > 3, `${turns} turns of the loop`)
+})
+
+test('a merged block that is larger than a block can be is not read', async () => {
+  const block = (notes: string) => ({
+    m1: `{"block":{"notes":${notes},"transactions":[${carriedTransaction('t1', '1')}]}}`,
+  })
+  const read = (notes: string) => chainByBlock(mergingChain(block(notes), ['t1']), 'b0')
+  assert.ok((await read('[0]')) !== undefined)
+  assert.equal(await read(`"${'x'.repeat(16 * 1024 * 1024)}"`), undefined)
+  assert.equal(await read(`[0${',0'.repeat(1_000_000)}]`), undefined)
 })
