@@ -7,7 +7,7 @@ export const CREDIT_LEASE_MS = 3_000
  * What ends later was written by a clock that has been set back since. The holder may be alive, so the lease is not over,
  * but it ends this long from now. Longer than any wait for the store, before which the time may have been read.
  */
-export const MAX_LEASE_AHEAD_MS = 60_000
+export const MAX_CREDIT_LEASE_AHEAD_MS = 60_000
 /** A process that waits for credits repeats its request within this time. */
 export const CREDIT_WAIT_MS = 2_000
 

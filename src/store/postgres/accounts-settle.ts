@@ -10,7 +10,7 @@ import {
   CREDIT_LEASE_MS,
   CREDIT_WAIT_MS,
   leaseCredits,
-  MAX_LEASE_AHEAD_MS,
+  MAX_CREDIT_LEASE_AHEAD_MS,
 } from '../accounts/credit-lease.ts'
 import { type ChargeSums, chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { BudgetSpec, CreditLeaseGrant, LedgerEntry, SettleBatch } from '../accounts.ts'
@@ -63,20 +63,20 @@ const READ_SHARES = statement(
      coalesce(l.ahead, false) AS "isAhead", coalesce(w.others, false) AS "wantedByOthers", coalesce(w.own, false) AS "isWaiting"
    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS n (budget_id, period_start, place)
    LEFT JOIN LATERAL (
-     SELECT sum(amount) AS held, count(*) AS holders, bool_or(expires_at > now_ms() + ${MAX_LEASE_AHEAD_MS}) AS ahead
+     SELECT sum(amount) AS held, count(*) AS holders, bool_or(expires_at > now_ms() + ${MAX_CREDIT_LEASE_AHEAD_MS}) AS ahead
      FROM credit_leases c
      WHERE c.budget_id = n.budget_id AND c.period_start = n.period_start AND c.holder <> $3
        AND c.expires_at > now_ms()) l ON true
    LEFT JOIN LATERAL (
      SELECT bool_or(holder <> $3) AS others, bool_or(holder = $3) AS own FROM credit_lease_wants c
      WHERE c.budget_id = n.budget_id AND c.period_start = n.period_start AND c.until > now_ms()
-       AND c.until <= now_ms() + ${MAX_LEASE_AHEAD_MS}) w ON true`,
+       AND c.until <= now_ms() + ${MAX_CREDIT_LEASE_AHEAD_MS}) w ON true`,
 )
 const END_IN_TIME = statement(
   'lease_end_in_time',
-  `UPDATE credit_leases SET expires_at = now_ms() + ${MAX_LEASE_AHEAD_MS}
+  `UPDATE credit_leases SET expires_at = now_ms() + ${MAX_CREDIT_LEASE_AHEAD_MS}
    WHERE (budget_id, period_start) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))
-     AND expires_at > now_ms() + ${MAX_LEASE_AHEAD_MS}`,
+     AND expires_at > now_ms() + ${MAX_CREDIT_LEASE_AHEAD_MS}`,
 )
 const PUT_LEASES = statement(
   'lease_put',

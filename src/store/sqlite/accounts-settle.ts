@@ -3,7 +3,7 @@ import {
   CREDIT_LEASE_MS,
   CREDIT_WAIT_MS,
   leaseCredits,
-  MAX_LEASE_AHEAD_MS,
+  MAX_CREDIT_LEASE_AHEAD_MS,
 } from '../accounts/credit-lease.ts'
 import { chargeSums, chargesText, usageDay } from '../accounts/sum-charges.ts'
 import type { CreditLeaseGrant, CreditLeaseRequest, SettleBatch, UsageCount } from '../accounts.ts'
@@ -61,8 +61,8 @@ function creditLeases(db: DatabaseSync) {
   )
   const readBudget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
   const endInTime = db.prepare(
-    `UPDATE credit_leases SET expires_at = ?3 + ${MAX_LEASE_AHEAD_MS}
-     WHERE budget_id = ?1 AND period_start = ?2 AND expires_at > ?3 + ${MAX_LEASE_AHEAD_MS}`,
+    `UPDATE credit_leases SET expires_at = ?3 + ${MAX_CREDIT_LEASE_AHEAD_MS}
+     WHERE budget_id = ?1 AND period_start = ?2 AND expires_at > ?3 + ${MAX_CREDIT_LEASE_AHEAD_MS}`,
   )
   const heldByOthers = db.prepare(
     `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM credit_leases
@@ -70,7 +70,7 @@ function creditLeases(db: DatabaseSync) {
   )
   const wantedByOthers = db.prepare(
     `SELECT 1 FROM credit_lease_wants WHERE budget_id = ?1 AND period_start = ?2 AND holder <> ?3
-       AND until > ?4 AND until <= ?4 + ${MAX_LEASE_AHEAD_MS} LIMIT 1`,
+       AND until > ?4 AND until <= ?4 + ${MAX_CREDIT_LEASE_AHEAD_MS} LIMIT 1`,
   )
   const putLease = db.prepare('INSERT OR REPLACE INTO credit_leases VALUES (?, ?, ?, ?, ?)')
   const dropLease = db.prepare(
