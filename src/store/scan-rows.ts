@@ -23,14 +23,16 @@ export function scanRows<D extends Dataset>(
 }
 
 /** A row whose numbers are the text that was stored, because a double does not hold every digit of it. */
-type ExactRow<Row> = { [Field in keyof Row]: Row[Field] extends number ? string : Row[Field] }
+export type ExactRow<Row> = { [Field in keyof Row]: ExactValue<Row[Field]> }
+type ExactValue<Value> = Value extends number ? string : Value
 
 export function scanExactRows<D extends Dataset>(
   series: Pick<SeriesStore, 'page'>,
   feed: Feed<D>,
   range: TimeRange,
+  filters: RowFilters = {},
 ): AsyncGenerator<ExactRow<ServedRows[D]>> {
-  return scan(rowPages(series, feed, range, {}), withExactNumbers)
+  return scan(rowPages(series, feed, range, filters), withExactNumbers)
 }
 
 const withExactNumbers = (_field: string, value: unknown, context?: { readonly source: string }) =>

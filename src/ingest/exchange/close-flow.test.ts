@@ -12,7 +12,7 @@ import { feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import type { Candle } from './candle.ts'
-import { closeFlow } from './close-flow.ts'
+import { closeFlow, isCountedIn, readCounts } from './close-flow.ts'
 import { proveMinutes } from './prove-minutes.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
@@ -165,5 +165,23 @@ test('while rows wait for the counts of the past, nothing counts as observed', a
   assert.deepEqual(await observed(), { gaps: [[START_MS, at(6)]], rows: 0 })
   await flow.start(store.coverage, Number.POSITIVE_INFINITY)
   assert.deepEqual(await observed(), { gaps: [], rows: 1 })
+  await close()
+})
+
+test('stored counts belong to a candle only if every digit of their volumes is the same', async () => {
+  const prover = { trade() {}, judge: () => ({ kind: 'late', provenMs: 0 }) as const, forget() {} }
+  const { store, close } = await setUp({}, () => prover)
+  const minutes = feedOf('flow', 'cexa', 'BTC', '1m')
+  const [buyVolume, sellVolume] = ['12345678901.123456789', '12345678901.123456781']
+  const row = { ...{ buyVolume, sellVolume, numBuys: 2, numSells: 1 }, vwapBuy: '1', vwapSell: '1' }
+  await store.write({ rows: [{ feed: minutes, rows: [{ ...row, time: START_MS, closed: true }] }] })
+  const counts = (await readCounts(store.series, minutes, START_MS, at(1))).get(START_MS)
+  assert.deepEqual(counts, { buys: 2, sells: 1, buyVolume, sellVolume })
+  const candle = (bought: string) => ({
+    ...candleOf(0),
+    ...{ volume: decimal('24691357802.24691357'), buyVolume: decimal(bought) },
+  })
+  assert.equal(counts && isCountedIn(counts, candle(buyVolume)), true)
+  assert.equal(counts && isCountedIn(counts, candle('12345678901.123456788')), false)
   await close()
 })

@@ -13,7 +13,7 @@ import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CoverageStore } from '../../store/coverage.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
@@ -36,8 +36,8 @@ export interface StoredCounts {
   readonly buys: number
   readonly sells: number
   /** The volumes of the trades that were counted. */
-  readonly buyVolume: number
-  readonly sellVolume: number
+  readonly buyVolume: string
+  readonly sellVolume: string
 }
 
 export type MinuteCounts = ReadonlyMap<number, StoredCounts>
@@ -256,8 +256,7 @@ export function isCountedIn(
   { volume, buyVolume: bought }: Candle,
 ): boolean {
   if (bought === null) return false
-  const sold = Number(decimalText(subtract(volume, bought)))
-  return Number(decimalText(bought)) === buyVolume && sold === sellVolume
+  return decimalText(bought) === buyVolume && decimalText(subtract(volume, bought)) === sellVolume
 }
 
 export async function readCounts(
@@ -267,11 +266,11 @@ export async function readCounts(
   to: number,
 ): Promise<MinuteCounts> {
   const known = new Map<number, StoredCounts>()
-  for await (const row of scanRows(series, feed, { from, to })) {
+  for await (const row of scanExactRows(series, feed, { from, to })) {
     if (row.num_buys === null || row.num_sells === null) continue
     known.set(Date.parse(row.timestamp), {
-      buys: row.num_buys,
-      sells: row.num_sells,
+      buys: Number(row.num_buys),
+      sells: Number(row.num_sells),
       buyVolume: row.buy_volume,
       sellVolume: row.sell_volume,
     })

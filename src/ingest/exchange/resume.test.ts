@@ -58,6 +58,31 @@ test('trades of one millisecond keep the order in which they made the second tha
   await store.close()
 })
 
+test('trades of the previous run keep all their digits, even those that a double does not hold', async () => {
+  const store = await storesIn(':memory:', manualClock(START_MS)).environment('test')
+  const figures = { price: '61234.5000000000001', size: '0.12345678901234567891' }
+  const feed = feedOf('trades', 'perpdex', 'BTC')
+  const { price } = figures
+  const prices = { open: price, high: price, low: price, close: price }
+  await store.write({
+    rows: [
+      { feed, rows: [{ ...figures, seq: 1, tradeId: '1', side: 'buy', time: START_MS }] },
+      {
+        feed: candleFeed('perpdex', 'BTC', '1s'),
+        rows: [{ ...prices, time: START_MS, volume: figures.size, closed: false }],
+      },
+    ],
+    coverage: [observed(feed, START_MS, START_MS + 2_000)],
+  })
+  const { plan } = VENUES.hyperliquid
+  const left = await readUnclosedTrades(store, plan, 'BTC', START_MS - 3_600_000, START_MS + 2_000)
+  assert.deepEqual(
+    left?.trades.map(({ price, size }) => ({ price, size })),
+    [figures],
+  )
+  await store.close()
+})
+
 test('minutes of an earlier day that were left open prove neither seconds nor trades', async () => {
   const store = await storesIn(':memory:', manualClock(START_MS)).environment('test')
   const feeds = [feedOf('trades', 'perpdex', 'BTC'), candleFeed('perpdex', 'BTC', '1s')]

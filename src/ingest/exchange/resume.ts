@@ -14,7 +14,7 @@ import type { ServedRows } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { retracted } from '../../store/coverage.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { type ExactRow, scanExactRows } from '../../store/scan-rows.ts'
 import { COARSE_INTERVALS, candleFeed, type ExchangePlan, feedOf } from '../shared/feeds.ts'
 import type { TradeFact } from './build-candles.ts'
 
@@ -92,17 +92,17 @@ export async function readUnclosedTrades(
   // The run may have ended between writing trades and seconds; seconds are observed only where their trades are.
   await write({ coverage: gaps.map(({ from, to }) => retracted(seconds, from, to)) })
   const trades: UnclosedTrade[] = []
-  for await (const row of scanRows(series, feed, { from: fromMs, to: nowMs }))
+  for await (const row of scanExactRows(series, feed, { from: fromMs, to: nowMs }))
     trades.push({
       id: row.trade_id,
       timeMs: Date.parse(row.timestamp),
-      price: String(row.price),
-      size: String(row.size),
+      price: row.price,
+      size: row.size,
       side: row.side === 'buy' ? 'buy' : 'sell',
       fills: 1,
     })
   const shown = new Map<number, ShownSecond>()
-  for await (const row of scanRows(series, seconds, { from: fromMs, to: nowMs }))
+  for await (const row of scanExactRows(series, seconds, { from: fromMs, to: nowMs }))
     shown.set(Date.parse(row.timestamp), { open: row.open, close: row.close, volume: row.volume })
   const isOpenEnded = (toMs: number) => toMs >= nowMs
   return {
@@ -115,7 +115,7 @@ export async function readUnclosedTrades(
   }
 }
 
-type ShownSecond = Pick<ServedRows['candles'], 'open' | 'close' | 'volume'>
+type ShownSecond = Pick<ExactRow<ServedRows['candles']>, 'open' | 'close' | 'volume'>
 
 /**
  * Stored trades of one millisecond are sorted by id, not by arrival. The second that was already shown tells which of
@@ -134,11 +134,11 @@ function inShownOrder(
 
 function orderedAs({ open, close, volume }: ShownSecond, trades: UnclosedTrade[]): UnclosedTrade[] {
   const [firstMs, lastMs] = [trades[0]?.timeMs, trades.at(-1)?.timeMs]
-  const first = trades.findIndex(({ timeMs, price }) => timeMs === firstMs && Number(price) === open)
+  const first = trades.findIndex(({ timeMs, price }) => timeMs === firstMs && price === open)
   if (first > 0) trades.unshift(...trades.splice(first, 1))
   const sum = trades.reduce((total, { size }) => add(total, decimal(size)), ZERO)
-  if (Number(decimalText(sum)) !== volume) return trades
-  const last = trades.findLastIndex(({ timeMs, price }) => timeMs === lastMs && Number(price) === close)
+  if (decimalText(sum) !== volume) return trades
+  const last = trades.findLastIndex(({ timeMs, price }) => timeMs === lastMs && price === close)
   if (last >= 0) trades.push(...trades.splice(last, 1))
   return trades
 }

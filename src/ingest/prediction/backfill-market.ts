@@ -11,7 +11,7 @@
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation, DataObservation } from '../../venues/observation.ts'
 import type { HistoryRange, HistoryRequest, Venue } from '../../venues/venue.ts'
@@ -122,13 +122,13 @@ async function restoreStored(
   const candles = candleFeed(plan.source, symbol, BASE_INTERVAL)
   const [final] = await series.finality([candles])
   const finalBeforeMs = final?.before ?? 0
-  for await (const row of scanRows(series, candles, range, filters)) {
+  for await (const row of scanExactRows(series, candles, range, filters)) {
     const candle = marketCandleOfRow(row)
     const instrument = row.token_id ?? marketId
     fixed.add(`${instrument}:${candle.openTimeMs}`)
     recorder.fix(instrument, candle, false, { finalBeforeMs })
   }
-  for await (const row of scanRows(series, feedOf('trades', plan.source, symbol), range, filters)) {
+  for await (const row of scanExactRows(series, feedOf('trades', plan.source, symbol), range, filters)) {
     const openMs = candleStart(Date.parse(row.timestamp), BASE_INTERVAL)
     trades.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
   }

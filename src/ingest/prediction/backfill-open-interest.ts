@@ -12,7 +12,7 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
@@ -37,10 +37,12 @@ export function pastOpenInterest(options: {
   const feed = (interval: (typeof COARSE_INTERVALS)[number]) =>
     feedOf('open_interest', plan.source, symbol, interval)
 
-  async function stored(instrument: string): Promise<Map<number, number>> {
-    const known = new Map<number, number>()
+  async function stored(instrument: string): Promise<Map<number, string>> {
+    const known = new Map<number, string>()
     const between = { from: range.fromMs, to: range.toMs }
-    for await (const row of scanRows(series, feed(BASE_INTERVAL), between, { instruments: [instrument] }))
+    for await (const row of scanExactRows(series, feed(BASE_INTERVAL), between, {
+      instruments: [instrument],
+    }))
       known.set(Date.parse(row.timestamp), row.open_interest)
     return known
   }

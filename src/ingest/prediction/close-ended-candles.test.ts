@@ -9,6 +9,7 @@ import type { CandleInterval } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { CandleRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
+import { scanExactRows } from '../../store/scan-rows.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
@@ -227,6 +228,24 @@ test('killed inside a market: its candles are closed with the trades that are fo
     assert.deepEqual([up?.close, up?.volume], [0.9, 29], interval)
     assert.deepEqual([down?.open, down?.close, down?.volume], [0.45, 0.45, 0], interval)
   }
+})
+
+test('a candle that an earlier run left open keeps all its digits when it is closed', async (t) => {
+  const { start, closed, store } = await setUp(t, at('12:00:00'))
+  const feed = candleFeed('predmkt_a', 'BTC', '1h')
+  const volume = '12345678901.654321987654'
+  const prices = { open: '0.5', high: '0.6', low: '0.4', close: '0.5' }
+  const leg = { marketId: '0xdd', tokenId: '1009' }
+  await store.write({
+    rows: [{ feed, rows: [{ ...prices, time: at('10:00:00'), volume, closed: false, market: leg }] }],
+  })
+  const { recorder, run } = await start()
+  sendMarket(recorder, market(at('12:00:00'), { marketId: '0xbb', tokens: [] }))
+  await run(at('12:02:30'))
+  assert.deepEqual((await closed())['1h'], [true])
+  const range = { from: 0, to: Number.MAX_SAFE_INTEGER }
+  const [row] = await Array.fromAsync(scanExactRows(store.series, feed, range))
+  assert.equal(row?.volume, volume)
 })
 
 test('rows that stand open in a range that was called final are closed after a start, and their readers see the change', async (t) => {

@@ -15,7 +15,7 @@ import type { CandleInput } from '../../core/rows/candle.ts'
 import type { CandleRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { type ExactRow, scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import { readPatiently } from '../shared/read-patiently.ts'
@@ -69,7 +69,7 @@ export function closeEndedCandles(options: {
   async function closeBetween(interval: CandleInterval, fromMs: number, toMs: number): Promise<number> {
     const feed = candleFeed(plan.source, symbol, interval)
     let closedToMs = toMs
-    for await (const row of scanRows(series, feed, { from: fromMs, to: toMs }, { open: true })) {
+    for await (const row of scanExactRows(series, feed, { from: fromMs, to: toMs }, { open: true })) {
       if (options.isKept(row.market_id ?? '')) closedToMs = Math.min(closedToMs, Date.parse(row.timestamp))
       else writer.put(feed, [closedRow(row)])
       await writer.ready()
@@ -97,7 +97,7 @@ export function closeEndedCandles(options: {
   }
 }
 
-function closedRow(row: CandleRow): CandleInput {
+function closedRow(row: ExactRow<CandleRow>): CandleInput {
   const { open, high, low, close, volume } = row
   const market = {
     marketId: row.market_id ?? '',

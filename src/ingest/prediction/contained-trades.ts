@@ -10,12 +10,13 @@
  */
 import type { VolumeUnit } from '../../core/market-candles.ts'
 import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
+import type { ExactRow } from '../../store/scan-rows.ts'
 
-/** Of the volume; the stored figures are rounded to what a double can hold. */
+/** Of the volume, because the sum is a double, and figures of earlier versions were rounded to one. */
 const TOLERANCE = 1e-11
 
 export interface ContainedTrades {
-  readonly trades: readonly TradeRow[]
+  readonly trades: readonly ExactRow<TradeRow>[]
   /** When the first and the last price were traded; undefined if all trades were negotiated away from the book. */
   readonly priced: { readonly openMs: number; readonly closeMs: number } | undefined
 }
@@ -25,15 +26,15 @@ export interface ContainedTrades {
  * `hasBlocks`: whether the venue has negotiated trades.
  */
 export function containedTrades(
-  candle: CandleRow,
-  trades: readonly TradeRow[],
+  candle: ExactRow<CandleRow>,
+  trades: readonly ExactRow<TradeRow>[],
   unit: VolumeUnit,
   hasBlocks: boolean,
 ): ContainedTrades | 'unstored' | 'unknown' {
-  const volume = candle.volume ?? 0
+  const volume = Number(candle.volume ?? 0)
   let sum = 0
   const end = trades.findIndex(({ price, size }) => {
-    sum += unit === 'money' ? price * size : size
+    sum += unit === 'money' ? Number(price) * Number(size) : Number(size)
     return sum >= volume * (1 - TOLERANCE)
   })
   if (end < 0) return 'unstored'
@@ -42,7 +43,7 @@ export function containedTrades(
   const { open, high, low, close } = candle
   const first = contained.find(({ price }) => price === open)
   const last = contained.findLast(({ price }) => price === close)
-  const hasPrice = (value: number) => contained.some(({ price }) => price === value)
+  const hasPrice = (value: string) => contained.some(({ price }) => price === value)
   if (first === undefined || last === undefined || !hasPrice(high) || !hasPrice(low))
     return hasBlocks ? { trades: contained, priced: undefined } : 'unknown'
   const [openMs, closeMs] = [Date.parse(first.timestamp), Date.parse(last.timestamp)]

@@ -24,7 +24,7 @@ import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle } from '../../core/market-candles.ts'
 import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
 import type { CoverageStore, Gap } from '../../store/coverage.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { type ExactRow, scanExactRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
@@ -71,12 +71,12 @@ export async function restoreMarket(options: {
   const candles = candleFeed(plan.source, symbol, BASE_INTERVAL)
   const trades = feedOf('trades', plan.source, symbol)
   const stored = await patiently(async () => ({
-    candles: await Array.fromAsync(scanRows(series, candles, range, filters)),
-    trades: await Array.fromAsync(scanRows(series, trades, range, filters)),
+    candles: await Array.fromAsync(scanExactRows(series, candles, range, filters)),
+    trades: await Array.fromAsync(scanExactRows(series, trades, range, filters)),
     // Midpoints of contracts are never requested.
     gaps: plan.hasTokens ? (await options.coverage.read([candles], gapsFromMs, nowMs)).gaps : [],
   }))
-  const candleOf = (row: CandleRow | TradeRow) =>
+  const candleOf = (row: ExactRow<CandleRow | TradeRow>) =>
     `${row.token_id ?? marketId}:${candleStart(Date.parse(row.timestamp), BASE_INTERVAL)}`
   const tradesOf = Map.groupBy(stored.trades, candleOf)
   /** Stored trades that a candle contains, and whether they set no price. */
@@ -173,16 +173,16 @@ function observedPart({ openTimeMs }: MarketCandle, gaps: readonly Gap[]): Store
   return openMs + 2 <= closeMs ? { openMs, closeMs } : {}
 }
 
-export function marketCandleOfRow(row: CandleRow): MarketCandle {
-  const volume = row.volume ?? 0
+export function marketCandleOfRow(row: ExactRow<CandleRow>): MarketCandle {
+  const volume = row.volume ?? '0'
   return {
     openTimeMs: Date.parse(row.timestamp),
-    open: String(row.open),
-    high: String(row.high),
-    low: String(row.low),
-    close: String(row.close),
-    volume: String(volume),
-    basis: volume > 0 ? 'trade' : 'mid',
+    open: row.open,
+    high: row.high,
+    low: row.low,
+    close: row.close,
+    volume,
+    basis: Number(volume) > 0 ? 'trade' : 'mid',
     samples: 1,
   }
 }

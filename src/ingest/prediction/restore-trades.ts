@@ -12,6 +12,7 @@
  *   received while it is restored     ──▶ left to the recorder, which has its mark
  */
 import type { TradeRow } from '../../core/rows/schemas.ts'
+import type { ExactRow } from '../../store/scan-rows.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { MarketRecorder } from './record-market.ts'
 
@@ -21,13 +22,13 @@ export type RestoredTrades = ReturnType<typeof restoreTrades>
 export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean) {
   const waiting = new Map<string, TradeObservation>()
   return {
-    stored(row: TradeRow, isInCandle: boolean) {
+    stored(row: ExactRow<TradeRow>, isInCandle: boolean) {
       const trade = tradeOfRow(row, recorder)
       if (isInCandle || !hasBlocks) recorder.known(trade, isInCandle)
       else if (!recorder.hasPut(trade.id)) waiting.set(trade.id, trade)
     },
     /** Takes a stored trade that was negotiated away from the book, unless the venue sends it without that mark. */
-    block(row: TradeRow) {
+    block(row: ExactRow<TradeRow>) {
       const trade = tradeOfRow(row, recorder)
       if (!recorder.hasPut(trade.id)) waiting.set(trade.id, { ...trade, isBlock: true })
     },
@@ -54,7 +55,7 @@ export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean) {
   }
 }
 
-function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
+function tradeOfRow(row: ExactRow<TradeRow>, { market }: MarketRecorder): TradeObservation {
   const timeMs = Date.parse(row.timestamp)
   return {
     kind: 'trade',
@@ -65,8 +66,8 @@ function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation
     receivedMs: timeMs,
     key: row.trade_id,
     id: row.trade_id,
-    price: String(row.price),
-    size: String(row.size),
+    price: row.price,
+    size: row.size,
     side: row.side === 'sell' ? 'sell' : 'buy',
   }
 }

@@ -7,7 +7,7 @@ import { microLevels } from '../../../test/predictions/levels.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { CandleRow, TradeRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
-import { scanRows } from '../../store/scan-rows.ts'
+import { type ExactRow, scanExactRows, scanRows } from '../../store/scan-rows.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
@@ -145,6 +145,27 @@ test('after a restart trades of one instant open and close their candle as they 
   }
 })
 
+test('after a restart a candle has the same digits as without one, even those that a double does not hold', async (t) => {
+  for (const name of ['kalshi', 'polymarket'] as const) {
+    const volumes = new Set<string | null | undefined>()
+    for (const finalMs of [undefined, 0, START_MS + 300_000]) {
+      const { plan, store, trade, start, restart, candle } = await setUp(t, name)
+      const first = start()
+      first.trade(trade(60_000, '0.527634', { size: '98765432.123457' }))
+      first.trade(trade(90_000, '0.613579', { size: '12345678901.654321' }))
+      await candle(first, 340_000)
+      const last = finalMs === undefined ? first : await restart(360_000, () => {}, finalMs)
+      last.trade(trade(301_000, '0.6', { size: '1' }))
+      await candle(last, 700_000)
+      const longer = candleFeed(plan.source, 'BTC', '15m')
+      const [row] = await Array.fromAsync(scanExactRows(store.series, longer, ALL))
+      volumes.add(row?.volume)
+    }
+    assert.equal(volumes.size, 1, JSON.stringify([...volumes]))
+    assert.ok(String([...volumes][0]).length > 17)
+  }
+})
+
 test('after a restart the last price of a token is that of its last trade', async (t) => {
   const { plan, store, writer, about, trade, start, restart, candle } = await setUp(t, 'polymarket')
   const first = start()
@@ -165,20 +186,21 @@ test('after a restart the last price of a token is that of its last trade', asyn
 
 test('a candle contains the first trades that add up to its volume', () => {
   const rows = [
-    ['0.5', 10],
-    ['0.7', 20],
-    ['0.4', 30],
+    ['0.5', '10'],
+    ['0.7', '20'],
+    ['0.4', '30'],
   ].map(([price, size], index) => ({
-    ...{ trade_id: `${index}`, price: Number(price), size: Number(size) },
+    ...{ trade_id: `${index}`, price, size },
     timestamp: new Date(START_MS + index).toISOString(),
-  })) as TradeRow[]
-  const of = (close: number, volume: number) =>
-    containedTrades({ open: 0.5, high: 0.7, low: 0.5, close, volume } as CandleRow, rows, 'pieces', true)
-  assert.deepEqual(of(0.7, 30), {
+  })) as ExactRow<TradeRow>[]
+  const prices = { open: '0.5', high: '0.7', low: '0.5' }
+  const of = (close: string, volume: string) =>
+    containedTrades({ ...prices, close, volume } as ExactRow<CandleRow>, rows, 'pieces', true)
+  assert.deepEqual(of('0.7', '30'), {
     trades: rows.slice(0, 2),
     priced: { openMs: START_MS, closeMs: START_MS + 1 },
   })
-  assert.deepEqual(of(0.6, 30), { trades: rows.slice(0, 2), priced: undefined })
-  assert.equal(of(0.7, 50), 'unknown')
-  assert.equal(of(0.7, 61), 'unstored')
+  assert.deepEqual(of('0.6', '30'), { trades: rows.slice(0, 2), priced: undefined })
+  assert.equal(of('0.7', '50'), 'unknown')
+  assert.equal(of('0.7', '61'), 'unstored')
 })
