@@ -2,7 +2,7 @@
 
 import type { Dataset, Feed } from '../core/feed.ts'
 import type { MarketRow, ServedRows } from '../core/rows/schemas.ts'
-import type { MarketPosition, MarketQuery, MarketStore } from './markets.ts'
+import type { FoundMarket, MarketPosition, MarketQuery, MarketStore } from './markets.ts'
 import type { Position, RowFilters, SeriesStore, TimeRange } from './series.ts'
 
 /** Rows held in memory at a time. */
@@ -37,6 +37,10 @@ export function scanExactRows<D extends Dataset>(
 
 const withExactNumbers = (_field: string, value: unknown, context?: { readonly source: string }) =>
   typeof value === 'number' ? context?.source : value
+
+/** The same for an entry of the catalogue. */
+export const exactMarket = ({ text }: FoundMarket): ExactRow<MarketRow> =>
+  JSON.parse(text, withExactNumbers) as ExactRow<MarketRow>
 
 function rowPages(series: Pick<SeriesStore, 'page'>, feed: Feed, range: TimeRange, filters: RowFilters) {
   const query = { feeds: [feed], range, order: 'asc', limit: PAGE_ROWS, separator: '\n', filters } as const

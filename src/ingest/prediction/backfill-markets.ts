@@ -23,7 +23,7 @@ import { backfillMarket, type MarketBackfill } from './backfill-market.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
 import type { PredictionPlan } from './market-feeds.ts'
 import { firstTradeMs, lastTradeMs, windowOf } from './market-times.ts'
-import { marketOfRow, mergeKnown } from './merge-market.ts'
+import { marketOfStored, mergeKnown } from './merge-market.ts'
 import { createMarketWriter, type MarketWriter } from './write-markets.ts'
 
 const DAY_MS = 86_400_000
@@ -162,7 +162,7 @@ async function backfillWithRetries(
 async function putMarket({ plan, markets, catalogue }: MarketsBackfill, market: MarketInput): Promise<void> {
   const { marketId, symbol } = market
   const stored = await markets.get(marketId, { source: plan.source, symbol })
-  catalogue.put(stored === undefined ? market : mergeKnown(market, marketOfRow(stored.market)))
+  catalogue.put(stored === undefined ? market : mergeKnown(market, marketOfStored(stored)))
 }
 
 /** Trades are complete where every market was received in full; candles of contracts come from the venue. */

@@ -1,8 +1,9 @@
 /** Merges a market that is sent again with what was known about it. */
 
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
-import type { MarketRow } from '../../core/rows/schemas.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import type { FoundMarket } from '../../store/markets.ts'
+import { exactMarket } from '../../store/scan-rows.ts'
 
 /** Known values stay: a winner, tokens, prices that only we received, and figures that are left out later. */
 export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
@@ -35,8 +36,9 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   }
 }
 
-/** Converts the fields that `mergeKnown` uses. */
-export function marketOfRow(row: MarketRow): MarketInput {
+/** Converts the fields that `mergeKnown` uses, with all their digits. */
+export function marketOfStored(found: FoundMarket): MarketInput {
+  const row = exactMarket(found)
   return {
     marketId: row.market_id,
     source: row.source as MarketInput['source'],

@@ -8,6 +8,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
+import type { FoundMarket } from '../../store/markets.ts'
 import type { Venue } from '../../venues/venue.ts'
 import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -15,7 +16,7 @@ import { readPatiently } from '../shared/read-patiently.ts'
 import { countedTo, type FollowedMarket, lackingOf } from './followed-market.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import { lastTradeMs } from './market-times.ts'
-import { marketOfRow, mergeKnown } from './merge-market.ts'
+import { marketOfStored, mergeKnown } from './merge-market.ts'
 import { restoreMarket } from './restore-market.ts'
 import type { MarketWriter } from './write-markets.ts'
 
@@ -66,22 +67,22 @@ export function createMarketRestorer(
   let unread = 0
   let lastRead: Promise<unknown> = Promise.resolve()
 
-  async function readStored(followed: FollowedMarket): Promise<MarketRow | undefined> {
+  async function readStored(followed: FollowedMarket): Promise<FoundMarket | undefined> {
     const { marketId } = followed.recorder.market
     const stored = await patiently(() => store.markets.get(marketId, { source: plan.source, symbol }))
     if (stored !== undefined) await onStored(followed, stored.market)
     unread -= 1
-    return stored?.market
+    return stored
   }
 
-  async function restoreNow(followed: FollowedMarket, read: Promise<MarketRow | undefined>): Promise<void> {
+  async function restoreNow(followed: FollowedMarket, read: Promise<FoundMarket | undefined>): Promise<void> {
     const { recorder, window } = followed
     const { marketId }: MarketInput = recorder.market
     try {
       const finalBeforeMs = await finalBefore
       if (lastTradeMs(plan, window) <= finalBeforeMs) followed.isSwept = true
       const stored = await read
-      if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfRow(stored))
+      if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfStored(stored))
       catalogue.put(recorder.market)
       const fromMs = await recordedFrom
       await parts.pace?.(signal)
