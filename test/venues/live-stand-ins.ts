@@ -4,9 +4,9 @@ import { restStandIn } from './rest-stand-in.ts'
 import { scriptedVenue } from './scripted-venue.ts'
 
 /** A loopback host behind the real hosts of a venue: only the last hop is bent, and what was asked for is kept. */
-export async function liveStandIns(answer: (path: string, body: string) => unknown) {
+export async function liveStandIns(answer: (path: string, body: string, query: URLSearchParams) => unknown) {
   const sockets = await scriptedVenue()
-  const rest = await restStandIn(({ path, body }) => answer(path, body))
+  const rest = await restStandIn(({ path, body, query }) => answer(path, body, query))
   const dialled: string[] = []
   const fetched: string[] = []
   const hops: Pick<VenueDependencies, 'dial' | 'fetch'> = {

@@ -125,12 +125,18 @@ export const CASES: Case[] = [
       asked.path === '/fapi/v1/fundingRate' && asked.query.has('startTime')
         ? { rows: byTimes(named('fundingTime'))(asked, truth), wrap: plain }
         : undefined,
-    around: ({ path }) =>
-      path === '/fapi/v1/fundingRate'
-        ? [16 * HOUR, 8 * HOUR].map((agoMs) => ({
-            ...{ symbol: 'BTCUSDT', fundingTime: Date.UTC(2026, 2, 14, 16) - agoMs, fundingRate: '0.0001' },
-          }))
-        : { serverTime: NOW },
+    around: ({ path }) => {
+      const nextMs = Date.UTC(2026, 2, 14, 16)
+      if (path === '/fapi/v1/time') return { serverTime: NOW }
+      if (path === '/fapi/v1/premiumIndex')
+        return {
+          ...{ symbol: 'BTCUSDT', markPrice: '1', indexPrice: '1', lastFundingRate: '0.0001' },
+          ...{ nextFundingTime: nextMs, time: NOW },
+        }
+      return [16 * HOUR, 8 * HOUR].map((agoMs) => ({
+        ...{ symbol: 'BTCUSDT', fundingTime: nextMs - agoMs, fundingRate: '0.0001' },
+      }))
+    },
     foreign: [field('symbol', 'ETHUSDT')],
     isDense: false,
   },

@@ -141,10 +141,65 @@ test('settled funding: regular rates only, each once, with the time of the next'
   assert.equal(walked.settledMs, NOW - MINUTE)
 })
 
+const premium = (nextFundingTime: number, time = NOW) => ({
+  ...{ symbol: 'BTCUSDT', markPrice: '1', indexPrice: '1', lastFundingRate: '0.1', nextFundingTime, time },
+})
+
+test('the newest rate has the time that the venue announces for the next, also after a change of the period', async () => {
+  const newestMs = Date.parse('2026-03-14T08:00Z')
+  const hourMs = newestMs + 4 * HOUR
+  const nextOf = async (announcedMs: number, nowMs: number, announcement = premium(announcedMs, nowMs)) => {
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/fapi/v1/time') return { serverTime: nowMs }
+      if (asked.path === '/fapi/v1/premiumIndex') return announcement
+      return [newestMs - 8 * HOUR, newestMs]
+        .filter((at) => at >= Number(asked.query.get('startTime') ?? 0))
+        .map((at) => ({ symbol: 'BTCUSDT', fundingTime: at + 3, fundingRate: '0.1', markPrice: '' }))
+    })
+    const venue = createBinanceFutures({ clock: manualClock(nowMs), hosts: { rest: rest.url } })
+    const range = { fromMs: newestMs - HOUR, toMs: newestMs + HOUR }
+    const { observations } = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
+    return observations.map((each) => each.kind === 'funding' && each.nextFundingTimeMs - newestMs)
+  }
+  const nowMs = newestMs + 2.5 * HOUR
+  assert.deepEqual(await nextOf(hourMs, nowMs), [4 * HOUR], 'the period was eight hours')
+  assert.deepEqual(await nextOf(newestMs + 16 * HOUR, nowMs), [16 * HOUR])
+  assert.deepEqual(await nextOf(0, nowMs), [8 * HOUR], 'nothing is announced')
+  assert.deepEqual(await nextOf(newestMs, nowMs, premium(newestMs, newestMs - 1)), [8 * HOUR], 'outdated')
+  // In the first minute of an hour, a rate may be settled and not published.
+  assert.deepEqual(await nextOf(newestMs + 16 * HOUR, newestMs + 8 * HOUR + 59_000), [8 * HOUR])
+  const other = { ...premium(hourMs, nowMs), symbol: 'ETHUSDT' }
+  await assert.rejects(nextOf(hourMs, nowMs, other), /of ETHUSDT/)
+})
+
+test('the last rate of a full page has the time of the one after it, although the period changes there', async () => {
+  const fromMs = Date.parse('2025-06-01T00:00Z')
+  const rates: number[] = []
+  for (let at = fromMs - 8 * HOUR; rates.length < 1_000; at += 8 * HOUR) rates.push(at)
+  const lastMs = rates.at(-1) ?? 0
+  for (let at = lastMs + 4 * HOUR; rates.length < 1_020; at += 4 * HOUR) rates.push(at)
+  const nowMs = (rates.at(-1) ?? 0) + 2 * HOUR
+  const rest = await restStandIn(({ path, query }) => {
+    if (path === '/fapi/v1/time') return { serverTime: nowMs }
+    if (path === '/fapi/v1/premiumIndex') return premium(nowMs + 2 * HOUR, nowMs)
+    const found = rates.filter((at) => at >= Number(query.get('startTime') ?? 0))
+    return found
+      .slice(0, Number(query.get('limit')))
+      .map((fundingTime) => ({ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1', markPrice: '' }))
+  })
+  const venue = createBinanceFutures({ clock: manualClock(nowMs), hosts: { rest: rest.url } })
+  const range = { fromMs, toMs: nowMs - HOUR }
+  const { observations } = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
+  assert.equal(observations.length, 1_019)
+  const last = observations.find(({ venueTimeMs }) => venueTimeMs === lastMs)
+  assert.equal(last?.kind === 'funding' && last.nextFundingTimeMs - lastMs, 4 * HOUR)
+})
+
 test('a rate that is alone in its answer has the period of the newest two', async () => {
   const newestMs = NOW - (NOW % HOUR) - 3 * HOUR
   const rest = await restStandIn((asked) => {
     if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+    if (asked.path === '/fapi/v1/premiumIndex') return premium(0)
     return [newestMs - 4 * HOUR, newestMs]
       .filter((at) => at >= Number(asked.query.get('startTime') ?? 0))
       .map((fundingTime) => ({ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1', markPrice: '' }))
@@ -165,6 +220,7 @@ test('funding and open interest: an old or a cut answer settles nothing that it 
   let hoursOff = 0
   const rest = await restStandIn((asked) => {
     if (asked.path === '/fapi/v1/time') return { serverTime: NOW }
+    if (asked.path === '/fapi/v1/premiumIndex') return premium(dueMs)
     const symbol = 'BTCUSDT'
     // Returns half of the samples, and the rates as they were an hour ago.
     if (asked.path !== '/fapi/v1/fundingRate')
@@ -200,6 +256,7 @@ test('funding: a rate that is left out is missed, at the start of an answer, at 
     let number = 0
     const rest = await restStandIn(({ path, query }) => {
       if (path === '/fapi/v1/time') return { serverTime: NOW }
+      if (path === '/fapi/v1/premiumIndex') return premium(0)
       const from = Number(query.get('startTime') ?? 0)
       const found = rates.filter((at) => at >= from && at <= Number(query.get('endTime') ?? NOW))
       const limit = Number(query.get('limit'))

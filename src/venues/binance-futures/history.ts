@@ -25,6 +25,7 @@ export const FUTURES_API = '/fapi/v1'
 const WEIGHTS: WitnessWeights = { trades: 20, candles: 1, book: 2 }
 const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
 const FUNDING_PATH = `${FUTURES_API}/fundingRate`
+const PREMIUM_PATH = `${FUTURES_API}/premiumIndex`
 const FUNDING_PER_PAGE = 1_000
 const OPEN_INTEREST_PER_PAGE = 500
 /** Samples requested before and after a time without one. */
@@ -38,7 +39,7 @@ const SAMPLES_FURTHER = [144, 480]
 const CERTAIN_STATISTICS_MS = 30 * 86_400_000
 /** The oldest available time moves while we ask, so requests stay this far inside. */
 const AGE_GUARD_MS = 60_000
-/** How far our clock may be behind the venue's. */
+/** How far our clock may be behind the venue's, and how far ahead a rate is announced. */
 const MAX_AHEAD_MS = 24 * 3_600_000
 const HOUR_MS = 3_600_000
 /** The longest period of a contract; any longer time contains a rate. */
@@ -113,14 +114,19 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
   const { range, about } = walk
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
-    const settledMs = Math.min(range.toMs, (await walk.venueTime.now(walk.signal)) - FUNDING_SETTLE_MS)
+    const venueNowMs = await walk.venueTime.now(walk.signal)
+    const settledMs = Math.min(range.toMs, venueNowMs - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
     const asked = { fromMs: fromMs - FUNDING_AROUND_MS, toMs: settledMs + FUNDING_AROUND_MS }
+    const hasNewest = asked.toMs > venueNowMs
+    const announcedMs = hasNewest ? await askAnnouncedFunding(walk, about, walk.signal) : undefined
     const { rows, answer } = await askFundingRows(walk, asked, FUNDING_PER_PAGE)
     const lastMs = rows.at(-1)?.fundingTime
     const isFull = rows.length >= FUNDING_PER_PAGE
     const isPast = lastMs !== undefined && lastMs >= settledMs
-    const readMs = Math.max(fromMs, (lastMs ?? 0) + 1)
+    // The last rate of a full page is read with the next page, which has the rate after it.
+    const isLastLeft = isFull && lastMs !== undefined && lastMs > fromMs
+    const readMs = isLastLeft ? lastMs : Math.max(fromMs, (lastMs ?? 0) + 1)
     const next = isFull || isPast ? { dueMs: readMs } : await nextFunding(walk, lastMs, readMs, settledMs)
     const nextMs = Math.min(settledMs, Math.max(readMs, next.dueMs))
     if (nextMs > fromMs) await expectNoRateBefore(walk, rows, { fromMs, toMs: nextMs })
@@ -129,6 +135,7 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
       rows,
       { ...about, receivedMs: answer.receivedMs },
       next.periodMs,
+      isFull ? undefined : announcedMs,
     ).filter(({ venueTimeMs }) => venueTimeMs >= fromMs && venueTimeMs < confirmedMs)
     yield { observations, covered: rangeOrNull(fromMs, confirmedMs), missing: [] }
     if (!isFull && confirmedMs === nextMs) return
@@ -148,7 +155,7 @@ async function nextFunding(
   toMs: number,
 ): Promise<{ dueMs: number; periodMs?: number }> {
   if (ceilTo(fromMs, HOUR_MS) >= toMs) return { dueMs: toMs }
-  const newest = await askNewestFunding(walk, walk.about, walk.signal, NEWEST_RATES)
+  const newest = await askNewestRates(walk, walk.about, walk.signal, { limit: NEWEST_RATES })
   const last = newest.at(-1)
   if (newest[0] === undefined || last === undefined) return { dueMs: toMs }
   for (const { venueTimeMs, receivedMs } of newest) {
@@ -399,19 +406,49 @@ function isTooOld(error: unknown): boolean {
   return error instanceof VenueError && error.isFinal && error.message.includes('-1130')
 }
 
-/** The newest settled rates; two by default, because the time between them is the period. */
+/**
+ * When the venue will settle the next rate. Requested before the rates themselves: then they include every earlier one,
+ * except in the first minute of an hour, in which a rate may be settled and not published. Undefined if the answer does
+ * not show it.
+ */
+async function askAnnouncedFunding(
+  rest: RestAccess,
+  where: Where,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const request = { path: PREMIUM_PATH, query: { symbol: where.instrument }, weight: 1 }
+  const { value, answer } = await requestTyped(rest, request, PremiumIndexReply, signal)
+  const fault = symbolFault(value, where.instrument)
+  if (fault !== undefined) throw misfit(fault, PREMIUM_PATH, answer, rest.deadLetters)
+  const { time, nextFundingTime } = value
+  const isPublished = time % HOUR_MS >= FUNDING_SETTLE_MS
+  const isPlausible = nextFundingTime > time && nextFundingTime - time <= MAX_AHEAD_MS
+  return isPublished && isPlausible ? floorTo(nextFundingTime, HOUR_MS) : undefined
+}
+
+/** The newest settled rates, with the time of the next one as the venue announces it. */
 export async function askNewestFunding(
   rest: FuturesRest,
   where: Where,
   signal: AbortSignal,
-  limit = 2,
+): Promise<FundingObservation[]> {
+  const announcedMs = await askAnnouncedFunding(rest, where, signal)
+  return askNewestRates(rest, where, signal, { announcedMs })
+}
+
+/** Two by default, because the time between them is the period. */
+async function askNewestRates(
+  rest: RestAccess,
+  where: Where,
+  signal: AbortSignal,
+  { limit = 2, announcedMs }: { readonly limit?: number; readonly announcedMs?: number | undefined } = {},
 ): Promise<FundingObservation[]> {
   const query = { symbol: where.instrument, limit }
   const request = { path: FUNDING_PATH, query, weight: 1, pool: 'funding' }
   const { value: rows, answer } = await requestTyped(rest, request, FundingRows, signal)
   const everMs = { fromMs: 0, toMs: answer.receivedMs + MAX_AHEAD_MS }
   expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: limit }, answer, rest.deadLetters)
-  return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs })
+  return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs }, undefined, announcedMs)
 }
 
 export async function askFuturesWitness(
@@ -422,7 +459,7 @@ export async function askFuturesWitness(
 ): Promise<Witness | undefined> {
   if (channel.topic !== 'funding')
     return askWitness(rest, FUTURES_API, WEIGHTS, channel, where.instrument, signal)
-  const rates = await askNewestFunding(rest, where, signal)
+  const rates = await askNewestRates(rest, where, signal)
   return { newestMs: rates.at(-1)?.venueTimeMs ?? null, newestId: null }
 }
 
@@ -431,7 +468,7 @@ export async function askMarkLine(
   instrument: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const request = { path: `${FUTURES_API}/premiumIndex`, query: { symbol: instrument }, weight: 1 }
+  const request = { path: PREMIUM_PATH, query: { symbol: instrument }, weight: 1 }
   const { value } = await requestTyped(rest, request, PremiumIndexReply, signal)
   return `${value.symbol} mark ${value.markPrice}`
 }

@@ -44,13 +44,15 @@ const isOurProduct = dated<(wire: ForceOrderEventWire) => boolean>(() => true, {
 })
 
 /**
- * Rows must ascend. The next funding time of a row is the time of the next row. For the last row it follows from the
- * distance to the row before it, because the period of a contract may change. A single row uses `periodMs`.
+ * Rows must ascend. The next funding time of a row is the time of the next row. For the last row it is `announcedMs`, if
+ * the venue announces one; otherwise it follows from the distance to the row before it, because the period of a contract
+ * may change, or for a single row from `periodMs`.
  */
 export function mapFundingRows(
   rows: readonly FundingRowWire[],
   about: About,
   periodMs = USUAL_FUNDING_HOURS * HOUR_MS,
+  announcedMs?: number,
 ): FundingObservation[] {
   const regular = rows.filter((row) => (row.rateType ?? 'Regular') === 'Regular')
   const times = regular.map((row) => floorTo(row.fundingTime, HOUR_MS))
@@ -58,6 +60,7 @@ export function mapFundingRows(
     const timeMs = times[index] ?? 0
     const before = times[index - 1]
     const lengthMs = before === undefined ? periodMs : timeMs - before
+    const nextMs = times[index + 1] ?? announcedMs ?? 0
     return {
       kind: 'funding',
       ...about,
@@ -65,7 +68,7 @@ export function mapFundingRows(
       key: String(timeMs),
       fundingTimeMs: timeMs,
       fundingRate: row.fundingRate,
-      nextFundingTimeMs: times[index + 1] ?? timeMs + lengthMs,
+      nextFundingTimeMs: nextMs > timeMs ? nextMs : timeMs + lengthMs,
       markPrice: row.markPrice === undefined || row.markPrice === '' ? null : row.markPrice,
       premium: null,
     }

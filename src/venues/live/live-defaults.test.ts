@@ -16,7 +16,7 @@ const of = (topic: Channel['topic'], interval?: Channel['interval']): Channel[] 
   SYMBOLS.map((symbol) => (interval === undefined ? { topic, symbol } : { topic, symbol, interval }))
 
 /** Starts a venue with its defaults; only the last hop is redirected to loopback. */
-async function started(name: VenueName, answer: (path: string, body: string) => unknown) {
+async function started(name: VenueName, answer: Parameters<typeof liveStandIns>[0]) {
   const { hops, ...rest } = await liveStandIns(answer)
   return { venue: VENUES[name].create({ clock: systemClock, random: () => 0, ...hops }), ...rest }
 }
@@ -48,7 +48,11 @@ test('Binance spot: one combined socket on the data-only host, no frames sent, n
 })
 
 test('Binance USD-M: the path follows from the class of the stream, never the retired one', async () => {
-  const { venue, sockets, dialled, fetched } = await started('binance-futures', () => [])
+  const { venue, sockets, dialled, fetched } = await started('binance-futures', (path, _body, query) => {
+    if (!path.endsWith('/premiumIndex')) return []
+    const figures = { markPrice: '1', indexPrice: '1', lastFundingRate: '0.1', nextFundingTime: 1, time: 1 }
+    return { symbol: query.get('symbol'), ...figures }
+  })
   const channels = [
     ...of('aggregate_trades'),
     ...of('candles', '1m'),
@@ -58,7 +62,7 @@ test('Binance USD-M: the path follows from the class of the stream, never the re
   ]
   const session = venue.live(channels, { signal: AbortSignal.timeout(60_000) })
   endAfterTest(() => session.close())
-  await until('two sockets and four answers', () => sockets.visits.length === 2 && fetched.length === 4)
+  await until('two sockets and eight answers', () => sockets.visits.length === 2 && fetched.length === 8)
   assert.deepEqual(dialled, [
     'wss://fstream.binance.com/market/stream?streams=' +
       'btcusdt@aggTrade/ethusdt@aggTrade/solusdt@aggTrade/xrpusdt@aggTrade/' +
@@ -74,7 +78,10 @@ test('Binance USD-M: the path follows from the class of the stream, never the re
   const names = SYMBOLS.map((symbol) => `${symbol}USDT`)
   assert.deepEqual(
     fetched.toSorted(),
-    names.map((name) => `${base}/fapi/v1/fundingRate?symbol=${name}&limit=2`).toSorted(),
+    names
+      .flatMap((name) => [`premiumIndex?symbol=${name}`, `fundingRate?symbol=${name}&limit=2`])
+      .map((question) => `${base}/fapi/v1/${question}`)
+      .toSorted(),
   )
 })
 

@@ -141,9 +141,15 @@ const SENT: Record<Exchange, SentToVenue> = {
   },
 }
 
-/** Answers a request for the time, and everything else with an empty list. */
-const answered = (path: string, body: string) =>
-  path.endsWith('/time') || body.includes('exchangeStatus') ? { serverTime: NOW, time: NOW } : []
+/** Answers a request for the time or the announced funding, and everything else with an empty list. */
+const answered = (path: string, body: string) => {
+  if (path.endsWith('/premiumIndex')) return ANNOUNCED
+  return path.endsWith('/time') || body.includes('exchangeStatus') ? { serverTime: NOW, time: NOW } : []
+}
+const ANNOUNCED = {
+  ...{ symbol: 'BTCUSDT', markPrice: '1', indexPrice: '1', lastFundingRate: '0.1' },
+  ...{ nextFundingTime: NOW + 60 * MINUTE, time: NOW },
+}
 
 async function standIns(clock: VenueDependencies['clock']) {
   const { hops, ...rest } = await liveStandIns(answered)
@@ -197,9 +203,9 @@ for (const [name, { sockets: expected, questions }] of Object.entries(SENT) as [
           /no sample at all|no candle (from|before)|a rate was left out|no newest trade|is not the last one/,
         )
       else assert.deepEqual((await pages.next()).value?.missing, [])
-      // The time is requested first, and a request with an empty answer may be repeated.
+      // The time and what is announced are requested first, and a request with an empty answer may be repeated.
       const at = rest.asked.findIndex(
-        (each) => !/time$|exchangeStatus/.test(each.path + each.body.slice(0, 32)),
+        (each) => !/time$|premiumIndex$|exchangeStatus/.test(each.path + each.body.slice(0, 32)),
       )
       const last = rest.asked[at]
       assert.equal(fetched[at], url)
