@@ -125,6 +125,36 @@ test('minutes that are closed without the open interest of their time are shown,
   assert.equal(calls.at(-1), 'gap 1m 4 5 venue_down')
 })
 
+test('a minute without a trade that the venue may never publish is shown once it is closed', () => {
+  for (const [plan, isShownOpen] of [
+    [hyperliquidPlan, false],
+    [binanceFuturesPlan, true],
+  ] as const) {
+    let rows: string[] = []
+    const parts = {
+      ...{ plan, symbol: 'BTC', clock: manualClock(at(20)), derivatives: undefined },
+      ...{ counts: { differences: 0 }, tracker: { confirm() {}, lost() {}, missing() {} } },
+      writer: {
+        put({ interval }: { interval: string }, found: readonly { time: number; closed: boolean }[]) {
+          if (interval === '1m' || interval === '5m')
+            for (const { time, closed } of found)
+              rows.push(`${interval} ${(time - START_MS) / MINUTE_MS} ${closed ? 'closed' : 'open'}`)
+        },
+        final() {},
+      },
+    } as unknown as SymbolParts
+    const minutes = closeMinutes(parts, START_MS)
+    const quiet = { ...kline(0, '2'), volume: '0', tradeCount: 0, takerBuyVolume: '0' }
+    minutes.receive(quiet)
+    minutes.show()
+    assert.deepEqual(rows, isShownOpen ? ['1m 0 open', '5m 0 open'] : [])
+    rows = []
+    minutes.take({ observations: [quiet], covered: { fromMs: at(0), toMs: at(1) }, missing: [] })
+    minutes.show()
+    assert.deepEqual(rows, ['1m 0 closed', '5m 0 open'])
+  }
+})
+
 test('while no minute can be closed, only what changed is shown again', () => {
   let rows: string[] = []
   const parts = {

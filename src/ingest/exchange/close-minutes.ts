@@ -76,7 +76,9 @@ export function closeMinutes(parts: SymbolParts, fromMs: number, finalBefore: Fi
     }
   }
 
-  const openCandles = () => [...received.values()].sort((a, b) => a.openMs - b.openMs)
+  /** If the venue may never publish a minute without a trade, nothing would close its row, nor a longer one of it. */
+  const mayBeClosed = ({ count }: Candle) => count > 0 || plan.hasQuietCandles
+  const openCandles = () => [...received.values()].filter(mayBeClosed).sort((a, b) => a.openMs - b.openMs)
 
   return {
     /** A candle from the stream. */
