@@ -112,6 +112,29 @@ test('candles: minutes that may still be published are not settled', async () =>
   assert.ok(walked.observations.every((candle) => candle.kind === 'candle' && candle.closed))
 })
 
+const CANDLE = { s: 'BTC', i: '1m', o: '1', c: '1', h: '1', l: '1', v: '1', n: 1 }
+
+test('candles: one that is missing before later ones may still come for three minutes after its end', async () => {
+  const endMs = Math.floor(NOW / MINUTE) * MINUTE
+  const settledOf = async (quietMs: number) => {
+    const rest = await restStandIn(({ body }) => {
+      const { req }: Body = JSON.parse(body)
+      if (req === undefined) return { time: NOW }
+      const opens = Array.from({ length: 200 }, (_, index) => endMs - index * MINUTE).reverse()
+      return opens
+        .filter((t) => t >= req.startTime && t <= req.endTime && t !== quietMs)
+        .map((t) => ({ ...CANDLE, t, T: t + MINUTE - 1 }))
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const range = { fromMs: endMs - 20 * MINUTE, toMs: endMs - MINUTE }
+    const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    assert.ok(walked.observations.every(({ venueTimeMs }) => venueTimeMs < (walked.settledMs ?? 0)))
+    return (walked.settledMs ?? 0) - endMs
+  }
+  assert.equal(await settledOf(endMs - 3 * MINUTE), -3 * MINUTE)
+  assert.equal(await settledOf(endMs - 4 * MINUTE), -MINUTE, 'it has ended three minutes ago')
+})
+
 test('candles: a range that ends inside a candle is read to its end', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: Date.parse('2026-03-14T11:55:30Z') }

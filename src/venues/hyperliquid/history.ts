@@ -29,7 +29,7 @@ const CANDLES_KEPT = 5_000
 /** All that the venue keeps, because a request alone costs as much as 1,200 rows. */
 const CANDLES_PER_PAGE = CANDLES_KEPT
 const FUNDING_PER_PAGE = 500
-/** The venue omits candles without a trade at first and may publish them later. */
+/** The venue omits candles without a trade at first and may publish them later, even after the candles that follow. */
 const CANDLE_SETTLE_MS = 180_000
 /** Candles requested again before a time that an answer leaves out. */
 const CANDLES_BEFORE = 120
@@ -118,8 +118,9 @@ async function* walkCandles(
     const isProven = rows.at(-1) !== last
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
     const readMs = last === undefined ? fromMs : last.t + (isProven ? lengthMs : 0)
+    const awaitedMs = firstMissing(rows, { fromMs: Math.max(startTime, quietMs), toMs: readMs }, lengthMs)
     // The range may end inside a candle.
-    const settledMs = Math.min(toMs, Math.max(readMs, quietMs))
+    const settledMs = Math.min(toMs, Math.max(Math.min(readMs, awaitedMs), quietMs))
     const settled = { fromMs: startTime, toMs: settledMs }
     const again = rangeToConfirm(rows, settled, { oldestMs, venueNowMs, lengthMs })
     if (again !== undefined) {
@@ -133,6 +134,14 @@ async function* walkCandles(
     if (settledMs < toMs) return
     fromMs = toMs
   }
+}
+
+/** Infinite if every candle of the range is there. */
+function firstMissing(rows: readonly CandleWire[], { fromMs, toMs }: HistoryRange, lengthMs: number): number {
+  const opens = new Set(rows.map(({ t }) => t))
+  for (let openMs = ceilTo(fromMs, lengthMs); openMs < toMs; openMs += lengthMs)
+    if (!opens.has(openMs)) return openMs
+  return Number.POSITIVE_INFINITY
 }
 
 /**
