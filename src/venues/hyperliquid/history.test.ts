@@ -135,6 +135,40 @@ test('candles: one that is missing before later ones may still come for three mi
   assert.equal(await settledOf(endMs - 4 * MINUTE), -MINUTE, 'it has ended three minutes ago')
 })
 
+test('candles: one off the grid is refused alone, and its time is not provided if the venue sends it again', async () => {
+  const range = { fromMs: Date.parse('2026-03-14T11:00:00Z'), toMs: Date.parse('2026-03-14T11:50:00Z') }
+  const walk = async (opens: readonly number[], isRepeated: boolean, isKept = false) => {
+    let answers = 0
+    const rest = await restStandIn(({ body }) => {
+      const rows = answer(JSON.parse(body))
+      if (!Array.isArray(rows)) return rows
+      if (answers++ > 0 && !isRepeated) return rows
+      return rows.flatMap((row) => {
+        const lateMs = opens.find((openMs) => Math.floor(openMs / MINUTE) * MINUTE === row.t)
+        const late = lateMs === undefined ? [] : [{ ...row, t: lateMs, T: lateMs + MINUTE - 1 }]
+        return late.length === 0 || isKept ? [row, ...late] : late
+      })
+    })
+    const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+    const letters = venue.deadLetters.recent().map(({ reason }) => reason)
+    return { ...walked, times: walked.observations.map(({ venueTimeMs }) => venueTimeMs), letters }
+  }
+  const lostMs = range.fromMs + 20 * MINUTE
+  const slot = { fromMs: lostMs, toMs: lostMs + MINUTE }
+  const { times, missing, settledMs, letters } = await walk([lostMs + 14_000], true)
+  assert.deepEqual([times.length, times.includes(lostMs), settledMs], [49, false, range.toMs])
+  assert.deepEqual([missing, letters], [[slot], ['off_grid']])
+  const beside = await walk([lostMs + 14_000], true, true)
+  assert.deepEqual([beside.times.length, beside.missing, beside.letters], [50, [], ['off_grid']])
+  const many = Array.from({ length: 12 }, (_, index) => range.fromMs + 3 * index * MINUTE + 14_000)
+  const twelve = await walk(many, true)
+  assert.deepEqual([twelve.times.length, twelve.missing.length, twelve.settledMs], [38, 12, range.toMs])
+  await assert.rejects(walk([lostMs + 14_000], false), /was left out before/)
+  const all = Array.from({ length: 50 }, (_, index) => range.fromMs + index * MINUTE + 14_000)
+  await assert.rejects(walk(all, true), /a candle from/)
+})
+
 test('candles: a range that ends inside a candle is read to its end', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: Date.parse('2026-03-14T11:55:30Z') }

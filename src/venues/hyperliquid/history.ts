@@ -2,7 +2,7 @@
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
-import type { FundingObservation } from '../observation.ts'
+import type { CandleObservation, FundingObservation } from '../observation.ts'
 import { MAX_AGE_MS, MAX_AHEAD_MS } from '../plausible-bounds.ts'
 import { expectFit, misfit } from '../rest/expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
@@ -113,7 +113,7 @@ async function* walkCandles(
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
     // An answer may be outdated; a later candle in it proves that the one before was closed.
     const asked = { fromMs: startTime, toMs: toMs + lengthMs }
-    const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
+    const { rows, offGrid, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
     const last = rows.findLast(({ t }) => t < toMs)
     const isProven = rows.at(-1) !== last
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
@@ -125,15 +125,42 @@ async function* walkCandles(
     const again = rangeToConfirm(rows, settled, { oldestMs, venueNowMs, lengthMs })
     if (again !== undefined) {
       const found = await askCandles(rest, where, { ...request, range: again }, signal)
-      expectNoneLeftOut(rows, settled, { ...found, range: again, lengthMs }, rest)
+      expectNoneLeftOut({ rows, offGrid }, settled, { ...found, range: again, lengthMs }, rest)
     }
-    const observations = rows
+    const { receivedMs } = answer
+    const candles = rows
       .filter(({ t }) => t < settledMs)
-      .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
-    yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
+      .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs }))
+    const refused = offGrid.filter(({ t }) => floorTo(t, lengthMs) < settledMs)
+    for (const row of refused)
+      rest.deadLetters.add({ receivedMs, reason: 'off_grid', origin: CANDLES, text: JSON.stringify(row) })
+    const slots = new Set(refused.map(({ t }) => floorTo(t, lengthMs)))
+    for (const { t } of rows) slots.delete(t)
+    yield* candlePages(candles, { fromMs, toMs: settledMs }, [...slots], lengthMs)
     if (settledMs < toMs) return
     fromMs = toMs
   }
+}
+
+/** The times of refused candles count as not provided; the other candles are kept. */
+function* candlePages(
+  candles: readonly CandleObservation[],
+  range: HistoryRange,
+  refusedSlots: readonly number[],
+  lengthMs: number,
+): Generator<HistoryPage> {
+  let { fromMs } = range
+  const until = (toMs: number): HistoryPage => ({
+    observations: candles.filter(({ openTimeMs }) => openTimeMs >= fromMs && openTimeMs < toMs),
+    covered: rangeOrNull(fromMs, toMs),
+    missing: [],
+  })
+  for (const slotMs of refusedSlots) {
+    if (slotMs > fromMs) yield until(slotMs)
+    fromMs = Math.min(slotMs + lengthMs, range.toMs)
+    yield notProvided({ fromMs: slotMs, toMs: fromMs })
+  }
+  yield until(range.toMs)
 }
 
 /** Infinite if every candle of the range is there. */
@@ -166,11 +193,11 @@ function rangeToConfirm(
   }
 }
 
+/** A candle off the grid is expected again, too: its time is then not provided. */
 function expectNoneLeftOut(
-  rows: readonly CandleWire[],
+  first: GriddedCandles,
   settled: HistoryRange,
-  again: {
-    readonly rows: readonly CandleWire[]
+  again: GriddedCandles & {
     readonly answer: RestResponse
     readonly range: HistoryRange
     readonly lengthMs: number
@@ -182,10 +209,22 @@ function expectNoneLeftOut(
   const isCut = endMs < settled.toMs && toMs - endMs >= endMs - fromMs
   if (isCut || again.rows.length === 0)
     throw misfit(`no candle before or after ${settled.fromMs}`, CANDLES, again.answer, deadLetters)
-  const known = new Set(rows.map(({ t }) => t))
-  const found = again.rows.find(({ t }) => t >= settled.fromMs && t < settled.toMs && !known.has(t))
+  const differing = (here: readonly CandleWire[], there: readonly CandleWire[]) => {
+    const known = new Set(there.map(({ t }) => t))
+    return here.find(({ t }) => t >= settled.fromMs && t < settled.toMs && !known.has(t))
+  }
+  const found = differing(again.rows, first.rows) ?? differing(again.offGrid, first.offGrid)
   if (found !== undefined)
     throw misfit(`the candle of ${found.t} was left out before`, CANDLES, again.answer, deadLetters)
+  const gone = differing(first.offGrid, again.offGrid)
+  if (gone !== undefined)
+    throw misfit(`the candle of ${gone.t} is not there`, CANDLES, again.answer, deadLetters)
+}
+
+interface GriddedCandles {
+  /** Those that begin on the grid of their interval. */
+  readonly rows: CandleWire[]
+  readonly offGrid: CandleWire[]
 }
 
 async function askCandles(
@@ -193,12 +232,12 @@ async function askCandles(
   where: Where,
   request: HistoryRequest & { readonly interval: CandleInterval },
   signal: AbortSignal,
-): Promise<{ rows: CandleWire[]; answer: RestResponse }> {
+): Promise<GriddedCandles & { answer: RestResponse }> {
   const { interval, range } = request
   const lengthMs = INTERVAL_MS[interval]
   const req = { coin: where.instrument, interval, startTime: range.fromMs, endTime: range.toMs - 1 }
   const maxRows = Math.ceil((range.toMs - range.fromMs) / lengthMs)
-  const { value: rows, answer } = await askInfo(
+  const { value, answer } = await askInfo(
     rest,
     { type: 'candleSnapshot', req },
     20 + Math.ceil(maxRows / 60),
@@ -206,23 +245,29 @@ async function askCandles(
     signal,
     request.isUrgent !== true,
   )
+  const isOnGrid = ({ t }: CandleWire) => t % lengthMs === 0
+  const { onGrid: rows = [], offGrid = [] } = Object.groupBy(value, (row) =>
+    isOnGrid(row) ? 'onGrid' : 'offGrid',
+  )
+  // If most are off the grid, the answer is of another time or interval.
+  const isOther = offGrid.length > rows.length
   const fault = (row: CandleWire) => {
     if (row.s !== where.instrument) return `of ${row.s}, asked for ${where.instrument}`
     if (row.i !== interval) return `a candle of ${row.i}, asked for ${interval}`
-    return row.t % lengthMs === 0 && row.T === row.t + lengthMs - 1
-      ? undefined
-      : `a candle from ${row.t} to ${row.T}, asked for ${interval}`
+    const isFit = isOnGrid(row) ? row.T === row.t + lengthMs - 1 : !isOther
+    return isFit ? undefined : `a candle from ${row.t} to ${row.T}, asked for ${interval}`
   }
   const fit = {
     origin: CANDLES,
     range,
     timeOf: (row: CandleWire) => row.t,
     order: 'rising',
-    maxRows,
+    // Those on the grid are at most `maxRows`, because they rise within the range.
+    maxRows: 2 * maxRows,
     fault,
   } as const
-  expectFit(rows, fit, answer, rest.deadLetters)
-  return { rows, answer }
+  expectFit(value, fit, answer, rest.deadLetters)
+  return { rows, offGrid, answer }
 }
 
 async function* walkFunding(
