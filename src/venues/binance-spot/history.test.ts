@@ -120,6 +120,41 @@ test('klines: a candle off its grid is a dead letter, and the candle that should
   assert.deepEqual(venue.deadLetters.counts(), { off_grid: 1 })
 })
 
+test('klines: beyond eight candles off their grid, each one is confirmed before its time is not provided', async () => {
+  const range = { fromMs: NOW - 20_000 - 60 * MINUTE, toMs: NOW - 20_000 - 10 * MINUTE }
+  const slots = Array.from({ length: 12 }, (_, index) => range.fromMs + (2 + 3 * index) * MINUTE)
+  const walk = async (wrongMs?: number) => {
+    let isFirst = true
+    const rest = await restStandIn((asked) => {
+      if (asked.path === '/api/v3/time') return { serverTime: NOW }
+      const isOff = (openMs: unknown) => slots.includes(Number(openMs)) && (isFirst || openMs !== wrongMs)
+      const rows = klineRows(asked).map((row) =>
+        isOff(row[0]) ? [Number(row[0]) + 14_000, ...row.slice(1)] : row,
+      )
+      isFirst = false
+      return rows
+    })
+    const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+    return walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
+  }
+  const { observations, missing, settledMs } = await walk()
+  assert.deepEqual([observations.length, settledMs], [38, range.toMs])
+  assert.deepEqual(
+    missing.map(({ fromMs }) => fromMs),
+    slots,
+  )
+  for (const index of [8, 9, 11]) {
+    const found = await walk(slots[index])
+    assert.deepEqual([found.observations.length, found.settledMs], [39, range.toMs])
+    assert.ok(found.observations.some(({ venueTimeMs }) => venueTimeMs === slots[index]))
+    assert.deepEqual(
+      found.missing.map(({ fromMs }) => fromMs),
+      slots.toSpliced(index, 1),
+    )
+  }
+  await assert.rejects(walk(slots[3]), /is not there/)
+})
+
 test('klines: what no later candle of the same answer proves to be closed is not read: an old answer, a cut one', async () => {
   const range = { fromMs: NOW - 20_000 - 2 * MINUTE, toMs: NOW - 20_000 }
   const spoilt: Record<string, (rows: unknown[]) => unknown[]> = {

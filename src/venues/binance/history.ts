@@ -17,7 +17,10 @@ import { AggregateTradeRows, DepthReply, KlineRows, type KlineRowWire, ServerTim
 const MAX_AHEAD_MS = 60_000
 /** A candle without a trade may be published this long after its end, and later than the candles after it. */
 const CANDLE_SETTLE_MS = 180_000
-/** The most gaps confirmed per answer, which is read up to the next one; an outage of the venue makes one or two. */
+/**
+ * The most gaps, and the most candles off the grid, confirmed per answer, which is read up to the next one; an outage of
+ * the venue makes one or two.
+ */
 const MAX_GAPS_CONFIRMED = 8
 
 export interface HistoryWalk extends RestAccess {
@@ -63,8 +66,8 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const awaitedMs = awaitedFrom(rows, { fromMs: startTime, toMs: shownMs }, lengthMs, venueNowMs)
     const provenMs = Math.min(shownMs, awaitedMs)
     if (provenMs > startTime) {
-      const confirmedMs = await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
-      await expectOffGrid(walk, rows)
+      const gaplessMs = await expectNoneLeftOut(walk, rows, { fromMs: startTime, toMs: provenMs })
+      const confirmedMs = await expectOffGrid(walk, rows, gaplessMs)
       yield* klinePages(walk, rows, { fromMs, toMs: confirmedMs }, venueNowMs, answer)
       fromMs = confirmedMs
       if (confirmedMs < provenMs) continue
@@ -160,16 +163,21 @@ async function expectNoneLeftOut(
   return range.toMs
 }
 
-/** A candle off its grid means that its slot is never provided, so a second request confirms where it begins. */
-async function expectOffGrid(walk: KlineWalk, rows: readonly KlineRowWire[]): Promise<void> {
+/**
+ * A candle off its grid means that its slot is never provided, so a second request confirms where it begins. Returns
+ * where the first slot begins that is not confirmed, otherwise the end of the range.
+ */
+async function expectOffGrid(walk: KlineWalk, rows: readonly KlineRowWire[], toMs: number): Promise<number> {
   const lengthMs = INTERVAL_MS[walk.interval]
-  const offGrid = rows.filter((row) => !isOnGrid(row, lengthMs))
+  const offGrid = rows.filter((row) => !isOnGrid(row, lengthMs) && floorTo(row[0], lengthMs) < toMs)
   for (const [openMs] of offGrid.slice(0, MAX_GAPS_CONFIRMED)) {
     const from = { fromMs: floorTo(openMs, lengthMs), toMs: undefined }
     const { rows: found, answer } = await askKlines(walk, from, 2, 2)
     if (!found.some(([firstMs]) => firstMs === openMs))
       throw misfit(`the candle of ${openMs} is not there`, walk.path, answer, walk.deadLetters)
   }
+  const unconfirmed = offGrid[MAX_GAPS_CONFIRMED]
+  return unconfirmed === undefined ? toMs : Math.min(toMs, floorTo(unconfirmed[0], lengthMs))
 }
 
 /** After a halt the venue once began its candles off their grid; the slot of such a candle counts as not provided. */
@@ -193,7 +201,7 @@ function* klinePages(
     missing: [],
   })
   for (const row of rows) {
-    if (isOnGrid(row, lengthMs) || row[0] >= range.toMs) continue
+    if (isOnGrid(row, lengthMs) || floorTo(row[0], lengthMs) >= range.toMs) continue
     deadLetters.add({ receivedMs, reason: 'off_grid', origin: path, text: JSON.stringify(row) })
     const slotMs = floorTo(row[0], lengthMs)
     const lost = rangeOrNull(Math.max(slotMs, fromMs), Math.min(slotMs + lengthMs, range.toMs))
