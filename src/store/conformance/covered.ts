@@ -128,6 +128,28 @@ export function coveredSuite(engine: Engine): void {
         }
     }))
 
+  test(`${engine.name}: pages of several feeds that are requested at once are those requested one by one`, () =>
+    withStore(engine, async (store) => {
+      const feeds = [feed, candleFeed('perpdex')]
+      for (const [n, each] of feeds.entries()) {
+        const rows = Array.from({ length: 20 }, (_, i) => candle(i * (n + 1)))
+        await store.write({ rows: [{ feed: each, rows }], coverage: [observed(each, START, END)] })
+      }
+      const queries = feeds.flatMap((each) =>
+        Array.from({ length: 12 }, (_, i) => ({
+          ...query,
+          ...{ feeds: [each], separator: i % 4 === 0 ? '\n' : ',\n', order: i % 3 === 0 ? 'desc' : 'asc' },
+          ...{ range: { from: START + i * MINUTE, to: START + (i + 5) * MINUTE }, limit: 5 },
+        })),
+      ) as (typeof query & { limit: number })[]
+      // Twice, because a feed's first page teaches the store where its rows lie.
+      for (let round = 0; round < 2; round++) {
+        const together = await Promise.all(queries.map((one) => store.coveredPage(one)))
+        for (const [at, one] of queries.entries())
+          assert.deepEqual(together[at], await store.coveredPage(one))
+      }
+    }))
+
   test(`${engine.name}: a candle that begins before the end of the range is covered up to its own end`, () =>
     withStore(engine, async (store) => {
       const gapAt = { from: START + 3 * MINUTE + 40_000, to: START + 3 * MINUTE + 50_000 }

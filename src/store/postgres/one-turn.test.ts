@@ -6,9 +6,15 @@ import { systemClock } from '../../kit/clock.ts'
 import { StoreClosedError } from '../environment.ts'
 import { parsePostgresAddress } from './address.ts'
 import { statement } from './database.ts'
+import { askTogether } from './one-turn.ts'
 import { openDatabase } from './open-database.ts'
 
 const SHARE = statement('share', 'SELECT 12 / $1::int AS part, pg_backend_pid() AS pid')
+const SEVERAL_SHARES = statement(
+  'several_shares',
+  'SELECT place, 12 / part AS part FROM unnest($1::int[]) WITH ORDINALITY q (part, place) ORDER BY place DESC',
+)
+const JOINED_SHARE = statement('joined_share', 'SELECT 12 / $1::int AS part', SEVERAL_SHARES)
 const SLEEP = statement('sleep', 'SELECT pg_sleep($1), pg_backend_pid() AS pid')
 
 test('statements of one turn share connections, and each has its own answer', {
@@ -47,4 +53,40 @@ test('statements of one turn share connections, and each has its own answer', {
     await place.remove()
   }
   await assert.rejects(database.shortRows(SHARE, [1]), StoreClosedError)
+})
+
+test('statements that differ in their values become one, and each has its own answer', {
+  skip: withoutPostgres,
+}, async () => {
+  const sent: { name: string; values: readonly unknown[] }[] = []
+  const place = postgresPlace()
+  const address = parsePostgresAddress(place.address, 8)
+  const database = openDatabase({
+    ...{ address, schema: address.schema, label: 'turns', migrations: [], clock: systemClock },
+  })
+  const ask = askTogether((asked) => {
+    for (const { statement, values, resolve, reject } of asked) {
+      sent.push({ name: statement.name, values })
+      database.rows(statement, values).then(resolve, reject)
+    }
+  })
+  const part = async (value: number) => (await ask<{ part: number }>(JOINED_SHARE, [value]))[0]?.part
+  try {
+    const parts = [3, 4, 1, 2, 6, 12, 3, 4, 6]
+    const answers = await Promise.all([...parts.map(part), ask<{ part: number }>(SHARE, [2])])
+    assert.deepEqual(
+      answers.slice(0, -1),
+      parts.map((each) => 12 / each),
+    )
+    assert.deepEqual(sent, [
+      { name: 'several_shares', values: [parts.slice(0, 8)] },
+      { name: 'joined_share', values: [6] },
+      { name: 'share', values: [2] },
+    ])
+    await assert.rejects(Promise.all([part(0), part(1)]), /division by zero/)
+    assert.equal(await part(1), 12)
+  } finally {
+    await database.close()
+    await place.remove()
+  }
 })

@@ -1,6 +1,7 @@
 /**
  * Sends short statements that are requested in one turn of the thread together, so that several of them cost one system
  * call to send and mostly one to receive. A connection takes only a few, so that none waits long for those before it.
+ * Those that differ only in their values become one statement, if there is one for several.
  */
 import type { Statement } from './database.ts'
 
@@ -22,7 +23,7 @@ export function askTogether(send: (asked: readonly SentTogether[]) => void): Ask
   const flush = () => {
     const all = waiting
     waiting = []
-    for (let at = 0; at < all.length; at += PER_CONNECTION) send(all.slice(at, at + PER_CONNECTION))
+    for (let at = 0; at < all.length; at += PER_CONNECTION) send(joined(all.slice(at, at + PER_CONNECTION)))
   }
   return (statement, values) =>
     new Promise((resolve, reject) => {
@@ -30,4 +31,27 @@ export function askTogether(send: (asked: readonly SentTogether[]) => void): Ask
       if (waiting.length === 0) setImmediate(flush)
       waiting.push({ statement, values, resolve: (rows) => resolve(rows as never), reject })
     })
+}
+
+/** A row of a statement for several, with the place of its values in the arrays, from 1. */
+interface PlacedRow {
+  readonly place: number
+}
+
+function joined(asked: readonly SentTogether[]): SentTogether[] {
+  const alike = Map.groupBy(asked, ({ statement }) => statement)
+  return [...alike].flatMap(([{ forSeveral }, same]) => {
+    if (forSeveral === undefined || same.length === 1) return same
+    const [{ values: first }] = same as [SentTogether]
+    return {
+      statement: forSeveral,
+      values: first.map((_, parameter) => same.map(({ values }) => values[parameter])),
+      resolve(rows) {
+        for (const row of rows) same[(row as PlacedRow).place - 1]?.resolve([row])
+      },
+      reject(error) {
+        for (const { reject } of same) reject(error)
+      },
+    }
+  })
 }

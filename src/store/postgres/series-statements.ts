@@ -105,14 +105,26 @@ export function wholeStatement(
 ): BoundStatement {
   const name = `whole_${table}_${order}`
   const values = [separator, feed, from, to, limit]
-  return { statement: made(name, () => wholeText(table, order)), values }
+  return { statement: made(name, wholeTexts(table, order)), values }
 }
 
-function wholeText(table: string, order: SeriesQuery['order']): string {
+const WHOLE_PARAMETERS = ['text', 'bigint', 'bigint', 'bigint', 'bigint']
+
+function wholeTexts(table: string, order: SeriesQuery['order']) {
   const [down, first, last] = order === 'asc' ? ['', 'min', 'max'] : [' DESC', 'max', 'min']
-  return `SELECT string_agg(text, $1::text) AS text, count(*) AS found, ${first}(ts) AS first_ts, ${last}(ts) AS last_ts,
-      ${stateColumn('$2')} FROM (SELECT ts, text FROM ${table} WHERE feed_id = $2::bigint AND ts >= $3::bigint
-      AND ts < $4::bigint ORDER BY ts${down} LIMIT $5::bigint + 1) a`
+  const select = ([separator, feed, from, to, limit]: readonly string[]) =>
+    `SELECT string_agg(text, ${separator}) AS text, count(*) AS found, ${first}(ts) AS first_ts,
+      ${last}(ts) AS last_ts, ${stateColumn(`${feed}`)} FROM (SELECT ts, text FROM ${table} WHERE feed_id = ${feed}
+      AND ts >= ${from} AND ts < ${to} ORDER BY ts${down} LIMIT ${limit} + 1) a`
+  // The planner does not look into a subquery; if it knew the length of the arrays, a short one would look cheaper than
+  // the plan that it has kept, and it would plan each time.
+  const arrays = WHOLE_PARAMETERS.map((type, i) => `(SELECT $${i + 1}::${type}[])`)
+  return {
+    text: () => select(WHOLE_PARAMETERS.map((type, i) => `$${i + 1}::${type}`)),
+    forSeveral: () => `SELECT q.place, page.* FROM unnest(${arrays.join(', ')}) WITH ORDINALITY
+      q (separator, feed, low, high, most, place),
+      LATERAL (${select(['q.separator', 'q.feed', 'q.low', 'q.high', 'q.most'])}) page`,
+  }
 }
 
 export interface CoveredBounds {
@@ -173,13 +185,15 @@ function bind(
 function statementOf(shape: Shape, kind: Kind): Statement {
   const { dataset, order, arms, isByInstrument } = shape
   const what = kind.result === 'covered' ? `covered${kind.feeds}` : kind.result
-  return made(`${what}_${dataset}_${order}_${isByInstrument ? 'i' : 'f'}${arms}`, () => textOf(shape, kind))
+  const name = `${what}_${dataset}_${order}_${isByInstrument ? 'i' : 'f'}${arms}`
+  return made(name, { text: () => textOf(shape, kind) })
 }
 
-function made(name: string, text: () => string): Statement {
+function made(name: string, texts: { text(): string; forSeveral?(): string }): Statement {
   const known = statements.get(name)
   if (known !== undefined) return known
-  const created = statement(name, text())
+  const several = texts.forSeveral && statement(`several_${name}`, texts.forSeveral())
+  const created = statement(name, texts.text(), several)
   statements.set(name, created)
   return created
 }
