@@ -110,7 +110,8 @@ export class Life {
     const { seed, stream, slotMs, startMs, endMs } = spec
     this.#spec = spec
     this.#phase = hash32(seed, stream, 1) % slotMs
-    this.#slots = Math.round((endMs - startMs) / slotMs)
+    // The last one begins before the end: nothing is traded at or after it.
+    this.#slots = Math.ceil((endMs - startMs - this.#phase) / slotMs)
     this.#steps = Math.ceil(this.#slots / spec.slotsPerStep)
     this.#grid = spec.canRefine ? 1 : 10
     this.#asksAt = SIDE_ROOM / this.#grid

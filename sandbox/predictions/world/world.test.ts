@@ -240,6 +240,23 @@ test('contracts that change: nothing happens in a pause, everything goes on afte
   }
 })
 
+test('nothing is traded from the close of a contract on, also where slots do not fill its life exactly', () => {
+  const options = { seed: 11, tradesPerSecond: 1, strikes: 2 }
+  const dayMs = Date.parse('2026-11-15T00:00:00Z')
+  for (const slotMs of [1_000, 3_000]) {
+    const changing = createPredictionWorld({ ...options, slotMs, isChanging: true })
+    const events = changing.strikes.series.flatMap((one) =>
+      changing.strikes.between(one, dayMs, dayMs + 24 * HOUR_MS),
+    )
+    for (const { markets, closeMs, pause } of events) {
+      const [market] = markets
+      if (market === undefined || pause !== undefined) continue
+      const life = changing.lifeOfStrike(market)
+      assert.ok(life.timeOf(life.lastSlot) < closeMs)
+    }
+  }
+})
+
 test('lists leave out some markets for some minutes, from a given time on; without that option never', () => {
   const unlistedFromMs = NOON + 2 * HOUR_MS
   const given = createPredictionWorld({ ...OPTIONS, unlistedFromMs })
