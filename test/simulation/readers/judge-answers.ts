@@ -63,7 +63,7 @@ export class AnswerJudge {
   #wrongStatus(receipt: Receipt): string[] {
     const { question, status = 0, askedMs, answeredMs = 0 } = receipt
     const isTroubled = () => this.#troubles.any(askedMs, answeredMs)
-    const refusals = question === 'stranger' ? [] : refusalsOf(receipt)
+    const refusals = question === 'stranger' ? [] : refusalsOf(receipt, this.#troubles)
     if (refusals.some((refusal) => refusal.status === status)) return []
     if (status === 429 && refusals.some((refusal) => refusal.status === 401) && this.#hasManyFailures())
       return []
@@ -142,8 +142,8 @@ interface Refusal {
 }
 
 /** How a key that has ended and an account that is paused are refused; if both apply, either may be the reason. */
-function refusalsOf(receipt: Receipt): Refusal[] {
-  return [ofKey(receipt), ofAccount(receipt)].filter((refusal) => refusal !== undefined)
+function refusalsOf(receipt: Receipt, troubles: Troubles): Refusal[] {
+  return [ofKey(receipt), ofAccount(receipt, troubles)].filter((refusal) => refusal !== undefined)
 }
 
 function ofKey({ askedMs, answeredMs = 0, key, service }: Receipt): Refusal | undefined {
@@ -156,12 +156,19 @@ function ofKey({ askedMs, answeredMs = 0, key, service }: Receipt): Refusal | un
   return isEnding === true ? { status: 401, isCertain: false } : undefined
 }
 
-function ofAccount({ askedMs, key: { account } }: Receipt): Refusal | undefined {
-  const { isPausing, pausedMs, resumingMs = 0, resumedMs = 0 } = account
+function ofAccount(
+  { askedMs, answeredMs = 0, key: { account } }: Receipt,
+  troubles: Troubles,
+): Refusal | undefined {
+  const { isPausing, pausedMs, resumingMs = 0, resumedMs } = account
   if (pausedMs !== undefined)
     return { status: 403, isCertain: askedMs > pausedMs + NOTICED_WITHIN_MS && resumingMs < pausedMs }
-  const mayBePaused = isPausing === true || askedMs < resumedMs + NOTICED_WITHIN_MS
-  return mayBePaused ? { status: 403, isCertain: false } : undefined
+  if (isPausing === true) return { status: 403, isCertain: false }
+  if (resumedMs === undefined) return undefined
+  const noticedMs = resumedMs + NOTICED_WITHIN_MS
+  // A process that stood still meanwhile answers what has waited before it notices.
+  const isUnnoticed = troubles.any(resumedMs, noticedMs) && troubles.any(askedMs, answeredMs)
+  return askedMs < noticedMs || isUnnoticed ? { status: 403, isCertain: false } : undefined
 }
 
 function wrongPrice({ question, status, charged, isReplayed, body, limit }: Receipt): string[] {
