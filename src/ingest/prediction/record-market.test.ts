@@ -170,45 +170,52 @@ test('the reference price of a row is the last tick at or before it', async (t) 
   assert.equal(row?.reference_price, 100)
 })
 
-test('open interest at a point of the grid is the last figure at or before it that was received, else that of the list', async (t) => {
-  const { clock, store, writer, rows } = await setUp(t)
-  const stop = new AbortController()
-  t.after(() => stop.abort())
-  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-  const catalogue = createMarketWriter({ store, log })
-  const venue = { history: async function* () {} } as unknown as Venue
-  const { plan } = VENUES.kalshi
-  const { signal } = stop
-  const recorder = recordMarkets({
-    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+for (const closesAfter of [undefined, 302_000])
+  test(`open interest at a point of the grid is the last figure at or before it that was received, else that of the list${closesAfter ? ', also of a contract that closes just after it' : ''}`, async (t) => {
+    const { clock, store, writer, rows } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+    const catalogue = createMarketWriter({ store, log })
+    const venue = { history: async function* () {} } as unknown as Venue
+    const { plan } = VENUES.kalshi
+    const { signal } = stop
+    const recorder = recordMarkets({
+      ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+    })
+    const interest = (timeMs: number, openInterest: string): DataObservation => ({
+      kind: 'open_interest',
+      ...about('kalshi', 'KXBTC15M-X', timeMs),
+      openInterest,
+      valueUsd: openInterest,
+    })
+    clock.set(START_MS + 1_000)
+    recorder.observe({
+      kind: 'market',
+      ...about('kalshi', '', START_MS),
+      market: { ...MARKETS.kalshi, openInterest: 3 },
+    })
+    recorder.show(START_MS + 1_000, START_MS)
+    // A figure from the time while the list was on its way.
+    recorder.observe(interest(START_MS + 500, '5'))
+    recorder.observe(interest(START_MS + 301_000, '9'))
+    if (closesAfter !== undefined) {
+      clock.set(START_MS + 303_000)
+      const closed = { active: false, status: 'closed', endTime: START_MS + closesAfter } as const
+      const market = { ...MARKETS.kalshi, ...closed, openInterest: 9 }
+      recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market })
+    }
+    clock.set(START_MS + 306_000)
+    recorder.show(START_MS + 306_000, START_MS)
+    const found = await rows<OpenInterestRow>(feedOf('open_interest', 'predmkt_b', 'BTC', '5m'))
+    assert.deepEqual(
+      found.map((row) => [row.market_id, row.open_interest]),
+      [
+        [undefined, 5],
+        ['KXBTC15M-X', 5],
+      ],
+    )
   })
-  const interest = (timeMs: number, openInterest: string): DataObservation => ({
-    kind: 'open_interest',
-    ...about('kalshi', 'KXBTC15M-X', timeMs),
-    openInterest,
-    valueUsd: openInterest,
-  })
-  clock.set(START_MS + 1_000)
-  recorder.observe({
-    kind: 'market',
-    ...about('kalshi', '', START_MS),
-    market: { ...MARKETS.kalshi, openInterest: 3 },
-  })
-  recorder.show(START_MS + 1_000, START_MS)
-  // A figure from the time while the list was on its way.
-  recorder.observe(interest(START_MS + 500, '5'))
-  recorder.observe(interest(START_MS + 301_000, '9'))
-  clock.set(START_MS + 306_000)
-  recorder.show(START_MS + 306_000, START_MS)
-  const found = await rows<OpenInterestRow>(feedOf('open_interest', 'predmkt_b', 'BTC', '5m'))
-  assert.deepEqual(
-    found.map((row) => [row.market_id, row.open_interest]),
-    [
-      [undefined, 5],
-      ['KXBTC15M-X', 5],
-    ],
-  )
-})
 
 test('a contract that closes later than it was listed with is sampled and counted up to its new end; what was missed is a gap', async (t) => {
   const { clock, store, writer, rows } = await setUp(t)

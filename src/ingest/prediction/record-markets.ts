@@ -265,7 +265,7 @@ class SymbolMarkets implements MarketsRecorder {
       this.#sampled.changed()
       this.#interest.drop(marketId)
     }
-    if (plan.hasOpenInterest) this.#interest.show(nowMs, (timeMs) => this.#openAt(timeMs))
+    if (plan.hasOpenInterest) this.#interest.show(nowMs, (timeMs) => this.#openAt(timeMs, nowMs))
   }
 
   sample(nowMs: number): void {
@@ -442,10 +442,11 @@ class SymbolMarkets implements MarketsRecorder {
     tracker.lost(snapshotFeed(plan, symbol, type), followedMs, clock.now(), 'not_observed')
   }
 
-  #openAt(timeMs: number): string[] {
+  /** `nowMs` is later: a contract whose end is over by then may have closed since. */
+  #openAt(timeMs: number, nowMs: number): string[] {
     const open: string[] = []
     for (const { recorder } of this.#markets.values())
-      if (isRunning(recorder, timeMs) && recorder.market.status === 'open')
+      if (isRunning(recorder, timeMs) && (recorder.market.status === 'open' || recorder.endMs <= nowMs))
         open.push(recorder.market.marketId)
     return open
   }
