@@ -181,10 +181,11 @@ const KEYS = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 
-function longestSilenceMs(venue: MarketVenue, isKeyless: boolean): number {
+function silencesOf(venue: MarketVenue, isKeyless: boolean): { bookMs: number; longestMs: number } {
   const ofKalshi = isKeyless ? keylessDescription : kalshiDescription
   const { book, markets } = (venue === 'kalshi' ? ofKalshi : polymarketDescription).live
-  return Math.max(book?.maxSilenceMs ?? 0, markets?.maxSilenceMs ?? 0)
+  const bookMs = book?.maxSilenceMs ?? 0
+  return { bookMs, longestMs: Math.max(bookMs, markets?.maxSilenceMs ?? 0) }
 }
 
 async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Promise<Part> {
@@ -229,8 +230,10 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
     },
   })
   const { reader } = recording
+  const silences = silencesOf(venue, isKeyless)
   const slack = createSlack(time, {
     provenWithinMs: PROVEN_WITHIN_MS[venue],
+    unnoticedMs: silences.bookMs,
     isPolledAt: isKeyless ? () => true : polling.isPolledAt,
   })
   const interestSlack = createSlack(time, {
@@ -240,7 +243,7 @@ async function startMarkets(venue: MarketVenue, surroundings: Surroundings): Pro
   const laws = createMarketLaws({
     ...{ reader, venue, plan, symbol, startedMs, truth: sandbox.truth, faults: sandbox.faults },
     // The silence of books or of lists, because a window that was not listed has no book.
-    silenceMs: longestSilenceMs(venue, isKeyless) + ASKED_WITHIN_MS,
+    silenceMs: silences.longestMs + ASKED_WITHIN_MS,
     slackAt: slack.at,
     interestSlackAt: interestSlack.at,
     pauseMs: QUIET_SLOTS * drawn.slotMs,

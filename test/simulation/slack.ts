@@ -29,6 +29,8 @@ export function createSlack(
     /** The channels that lose frames, and the faults that cause it; by default those of books. */
     readonly channels?: readonly string[]
     readonly losses?: readonly string[]
+    /** A venue that hangs for less than this long loses frames, and nobody can notice its silence. By default never. */
+    readonly unnoticedMs?: number
     /**
      * Whether rows come from polled answers: such a row is as old as the time its answer took, and an answer for an
      * earlier time cannot be recognised. By default never.
@@ -36,14 +38,15 @@ export function createSlack(
     readonly isPolledAt?: (atMs: number) => boolean
   } = {},
 ) {
-  const { isPolledAt = () => false, channels = LOST_CHANNELS, losses = LOSSES } = options
+  const { isPolledAt = () => false, channels = LOST_CHANNELS, losses = LOSSES, unnoticedMs = 0 } = options
   const disturbed: (Slack & { fromMs: number; toMs: number; isOfAnswers?: boolean })[] = []
   return {
     begin(fault: ScheduledFault): void {
       const { kind, durationMs, settings } = fault
       const { provenWithinMs } = options
       const isOfThese = settings.channel === undefined || channels.includes(String(settings.channel))
-      if (provenWithinMs !== undefined && losses.includes(kind) && isOfThese)
+      const isLoss = losses.includes(kind) || (kind === 'hang' && durationMs < unnoticedMs)
+      if (provenWithinMs !== undefined && isLoss && isOfThese)
         disturbed.push({
           fromMs: time.nowMs - BEFORE_MS,
           toMs: time.nowMs + durationMs + Number(settings.delayMs ?? 0) + provenWithinMs,
