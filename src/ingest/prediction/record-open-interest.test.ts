@@ -79,6 +79,17 @@ test('a figure of the stream counts until frames may have been missed, then one 
   assert.deepEqual([shown, lost], [['sum 14', 'a 6', 'b 8'], []])
 })
 
+test('a list that is older than a figure of the stream does not replace it, even if frames were missed since', () => {
+  const { show, received, listed, doubted, lost, shown } = start()
+  listed('a', '10:04:20', '4')
+  received('a', '10:04:40', '6')
+  show('10:04:59')
+  doubted()
+  listed('b', '10:04:59', '7')
+  show('10:05:05')
+  assert.deepEqual([shown, lost], [['sum 13', 'a 6', 'b 7'], []])
+})
+
 test('a figure of the stream is outdated where a list that is minutes newer has another', () => {
   const { show, listed, lost, shown } = start()
   show('10:05:05')

@@ -4,7 +4,8 @@
  *
  *   streamed since the channel last began, and since its last unreadable frame ──▶ the newest figure, however old: it
  *                                              has not changed, unless a much newer list has another
- *   otherwise, from a list of the last 45 seconds                              ──▶ the listed figure
+ *   otherwise, from a list of the last 45 seconds                              ──▶ the listed figure, or a streamed
+ *                                              one that is newer
  *   neither                                                                    ──▶ the point is a gap
  */
 import { add, decimal, decimalText, ZERO } from '../../core/decimal.ts'
@@ -80,7 +81,9 @@ export function recordOpenInterest(options: {
       listed.atMs > streamed.atMs + LISTED_LATE_MS &&
       Number(listed.text) !== Number(streamed.text)
     if (streamed?.doubts === doubts && !isOutdated) return streamed.text
-    return listed !== undefined && timeMs - listed.atMs <= MAX_LIST_AGE_MS ? listed.text : undefined
+    if (listed === undefined || timeMs - listed.atMs > MAX_LIST_AGE_MS) return undefined
+    // The list may be older than what was streamed before the doubt.
+    return streamed !== undefined && streamed.atMs > listed.atMs ? streamed.text : listed.text
   }
 
   return {
