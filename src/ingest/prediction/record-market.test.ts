@@ -170,6 +170,47 @@ test('the reference price of a row is the last tick at or before it', async (t) 
   assert.equal(row?.reference_price, 100)
 })
 
+test('the reference price of a row is the one that the market settles on, though its first listing did not name it', async (t) => {
+  const { clock, store, writer, rows } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+  const catalogue = createMarketWriter({ store, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { plan } = VENUES.polymarket
+  const { signal } = stop
+  clock.set(START_MS - 120_000)
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  const halfMinute = { of: 'chainlink', windowSeconds: 30 } as const
+  const seen = (market: MarketInput): DataObservation => ({
+    kind: 'market',
+    ...about('polymarket', '', clock.now()),
+    market,
+  })
+  recorder.observe(seen(MARKETS.polymarket))
+  clock.set(START_MS - 90_000)
+  recorder.observe(seen({ ...MARKETS.polymarket, settlement: halfMinute }))
+  clock.set(START_MS)
+  for (const [windowSeconds, price] of [
+    [30, '100'],
+    [60, '101'],
+  ] as const)
+    recorder.observe({
+      kind: 'reference_price',
+      ...about('polymarket', '', START_MS),
+      settlement: { of: 'chainlink', windowSeconds },
+      price,
+    })
+  for (const token of ['up', 'down'])
+    recorder.observe(book('polymarket', token, START_MS + 100, '0.49', '0.51'))
+  clock.set(START_MS + 1_600)
+  recorder.sample(START_MS + 1_600, START_MS + 1_600)
+  const [row] = await rows<Record<string, unknown>>(feedOf('snapshots', 'predmkt_a', 'BTC', '15m'))
+  assert.equal(row?.reference_price, 100)
+})
+
 for (const closesAfter of [undefined, 302_000])
   test(`open interest at a point of the grid is the last figure at or before it that was received, else that of the list${closesAfter ? ', also of a contract that closes just after it' : ''}`, async (t) => {
     const { clock, store, writer, rows } = await setUp(t)

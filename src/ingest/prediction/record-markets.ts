@@ -384,11 +384,11 @@ class SymbolMarkets implements MarketsRecorder {
 
   #follow(market: MarketInput): FollowedMarket {
     const { plan, writer, clock } = this.#parts
-    const recorder = new MarketRecorder({
+    const recorder: MarketRecorder = new MarketRecorder({
       plan,
       market,
       writer,
-      referencePrice: (timeMs) => this.#references.before(market, timeMs),
+      referencePrice: (timeMs) => this.#references.before(recorder.market, timeMs),
       booksReceivedToMs: () => this.#books.toMs(clock.now()),
       onEmptyTrade: () => {
         this.#emptyTrades += 1
