@@ -13,6 +13,7 @@ import { createRowWriter } from '../shared/write-rows.ts'
 import { checkWindows } from './check-windows.ts'
 import { snapshotFeed, trackedMarketFeeds } from './market-feeds.ts'
 import type { MarketRecorder } from './record-market.ts'
+import { MarketSampler } from './sample-market.ts'
 
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
 const START_MS = at('12:00:00')
@@ -135,6 +136,32 @@ test('a book that turned out to have been wrong is a gap up to the end of its wi
   run(at('12:07:00'))
   assert.deepEqual(await gaps(BOOKS, at('12:07:00')), ['12:04:30 12:05:00 not_observed'])
 })
+
+for (const reason of ['hash_mismatch', 'ended'] as const) {
+  const isGap = reason !== 'ended'
+  test(`a book that is lost after the end of its window and never known again is ${isGap ? 'a gap up to the end' : 'none, if it is just not followed any more'}: ${reason}`, async (t) => {
+    const sampler = new MarketSampler({
+      instruments: ['up'],
+      fromMs: at('11:59:00'),
+      onSample: () => true,
+      receivedToMs: () => at('12:07:00'),
+    })
+    const window = { startMs: at('12:00:00'), endMs: at('12:05:00'), market: { marketType: '5m' } }
+    const { lists, run, gaps } = await setUp(t, [{ ...window, sampler } as unknown as MarketRecorder])
+    const about = { source: 'predmkt_a', symbol: 'BTC', instrument: 'up', key: null } as const
+    const leg = { marketId: 'm', tokenId: 'up', outcome: 'Up' }
+    const received = (text: string) => ({ ...about, leg, venueTimeMs: at(text), receivedMs: at(text) })
+    for (const type of ['5m', '15m'] as const) lists(type, at('13:00:00'))
+    sampler.snapshot({
+      ...{ kind: 'book_snapshot', via: 'stream', bids: [], asks: [] },
+      ...received('12:00:00'),
+    })
+    run(at('12:05:03'))
+    sampler.lost({ kind: 'book_lost', reason, sinceMs: at('12:04:10'), ...received('12:05:03') })
+    run(at('12:07:00'))
+    assert.deepEqual(await gaps(BOOKS, at('12:07:00')), isGap ? ['12:04:10 12:05:00 not_observed'] : [])
+  })
+}
 
 test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {
   const { lists, run, gaps } = await setUp(t)

@@ -2,7 +2,7 @@
  * Checks, duration by duration, whether every market in its window has a live book, and whether all markets are known.
  *
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
- *   a book turned out to have been wrong          ──▶ a gap too, although it is known again
+ *   a book turned out to have been wrong          ──▶ a gap too, although it is known again or its window is over
  *   a book is crossed, and stays so               ──▶ a gap, because it gives no samples
  *   a market is listed after its window began     ──▶ a gap from its start on
  *   the catalogue is silent, and the last listed
@@ -65,6 +65,8 @@ export function checkWindows(options: {
   /** When the books were last checked, and which markets were. */
   let lookedMs: number | undefined
   const seen = new WeakSet<MarketRecorder>()
+  /** Since when the book of a market is lacking, as far as its gap is recorded. */
+  const lackingSince = new WeakMap<MarketRecorder, number>()
 
   /** Since when there may be unknown windows of a duration, because the catalogue does not answer. */
   function blindSince(type: MarketType, listedMs: number, atMs: number): number {
@@ -106,6 +108,13 @@ export function checkWindows(options: {
         const toMs = Math.min(endMs, doubt.toMs)
         if (fromMs < toMs) tracker.lost(options.feedOf(type), fromMs, toMs, 'not_observed')
       }
+      const { wrongSinceMs } = sampler
+      // It may never be known again.
+      if (atMs >= endMs && wrongSinceMs !== undefined && lackingSince.get(recorder) !== wrongSinceMs) {
+        lackingSince.set(recorder, wrongSinceMs)
+        const fromMs = Math.max(startMs - SAMPLE_BEFORE_MS, wrongSinceMs)
+        if (fromMs < endMs) tracker.lost(options.feedOf(type), fromMs, endMs, 'not_observed')
+      }
       // Samples are also taken some time before the window.
       if (!isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
       // If the market became known only now, nothing was sampled before, however soon its book arrives.
@@ -115,6 +124,7 @@ export function checkWindows(options: {
       const isCrossed = atMs - crossedSinceMs > CROSSED_FOR_MS
       if ((sampler.isLive && !isCrossed && !isLate) || !isRunning(recorder, atMs)) continue
       const lostMs = isLate ? firstMs : isCrossed ? crossedSinceMs : sampler.lostSinceMs
+      if (sampler.lostSinceMs !== undefined) lackingSince.set(recorder, sampler.lostSinceMs)
       const sinceMs = Math.max(startMs, lostMs ?? startMs)
       brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
     }

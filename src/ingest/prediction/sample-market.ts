@@ -16,6 +16,7 @@ import { OrderBook } from '../../core/order-book.ts'
 import type {
   BookDeltaObservation,
   BookLostObservation,
+  BookLostReason,
   BookSnapshotObservation,
 } from '../../venues/observation.ts'
 import { CARRY_FORWARD_MS, gridOf } from '../shared/sample-grid.ts'
@@ -28,6 +29,9 @@ export const SAMPLE_GRACE_MS = 1_000
 export const BURST_MS = 250
 /** A longer pause between two frames is a silence and therefore a gap; in a shorter one, nothing has changed. */
 const PAUSE_MS = 60_000
+
+/** Reasons that do not put the time before the loss in doubt; that of a lost connection is a gap of its channel. */
+const OUT_OF_REACH: ReadonlySet<BookLostReason> = new Set(['ended', 'disconnected'])
 
 interface Span {
   readonly fromMs: number
@@ -52,6 +56,8 @@ export class MarketSampler {
   readonly #live = new Set<string>()
   #isLive = false
   #lostSinceMs: number | undefined
+  /** Whether a book is not just out of reach, but may have been wrong before it was lost. */
+  #isWrong = false
   #changedMs = 0
   #isDirty = false
   /** When the first change of the waiting sample was received. */
@@ -75,6 +81,11 @@ export class MarketSampler {
   /** Until when all books were known, while one of them is not; undefined before they first were. */
   get lostSinceMs(): number | undefined {
     return this.#lostSinceMs
+  }
+
+  /** The same if a book may have been wrong until it was lost. */
+  get wrongSinceMs(): number | undefined {
+    return this.#isWrong ? this.#lostSinceMs : undefined
   }
 
   /** Since when a book has been crossed at each grid point, and therefore wrong; undefined if none is. */
@@ -102,6 +113,7 @@ export class MarketSampler {
     if (this.#lostSinceMs !== undefined && gridOf(this.#lostSinceMs + 1) < gridOf(this.#changedMs))
       this.#doubts = [...this.#doubts, { fromMs: this.#lostSinceMs, toMs: gridOf(this.#changedMs) }]
     this.#lostSinceMs = undefined
+    this.#isWrong = false
   }
 
   change({ instrument, venueTimeMs, receivedMs, bids, asks }: BookDeltaObservation): void {
@@ -113,8 +125,9 @@ export class MarketSampler {
     this.#changed(atMs, receivedMs)
   }
 
-  lost({ instrument, sinceMs }: BookLostObservation): void {
+  lost({ instrument, reason, sinceMs }: BookLostObservation): void {
     if (!this.#books.has(instrument)) return
+    if (!OUT_OF_REACH.has(reason)) this.#isWrong = true
     if (!this.#live.has(instrument)) {
       // The book was lost before, and turns out to have been wrong for longer.
       if (this.#lostSinceMs !== undefined) this.#lostSinceMs = Math.min(this.#lostSinceMs, sinceMs)
