@@ -211,6 +211,57 @@ test('the reference price of a row is the one that the market settles on, though
   assert.equal(row?.reference_price, 100)
 })
 
+for (const lost of ['connection', 'number'] as const)
+  test(`the last price of a row is the venue's figure where trades since the last known one may be lost: ${lost}`, async (t) => {
+    const { clock, store, writer, rows } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+    const catalogue = createMarketWriter({ store, log })
+    const venue = { history: async function* () {} } as unknown as Venue
+    const { plan } = VENUES.kalshi
+    const { signal } = stop
+    clock.set(START_MS - 120_000)
+    const recorder = recordMarkets({
+      ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+    })
+    const id = 'KXBTC15M-X'
+    const figures = (timeMs: number, lastPrice: string): DataObservation => ({
+      kind: 'market_ticker',
+      ...about('kalshi', id, timeMs),
+      ...{ lastPrice, volume: '1', openInterest: '1' },
+    })
+    const traded = (timeMs: number, price: string): DataObservation => ({
+      kind: 'trade',
+      ...about('kalshi', id, timeMs),
+      ...{ id: `t${timeMs}`, price, size: '1', side: 'buy' },
+    })
+    const sampled = (timeMs: number, ask: string) => {
+      recorder.observe(book('kalshi', id, timeMs, '0.30', ask))
+      clock.set(timeMs + 1_600)
+      recorder.sample(timeMs + 1_600, timeMs + 1_600)
+    }
+    recorder.observe({ kind: 'market', ...about('kalshi', '', clock.now()), market: MARKETS.kalshi })
+    recorder.observe(traded(START_MS + 1_000, '0.4'))
+    // A figure alone proves nothing about a trade that was received.
+    recorder.observe(figures(START_MS + 1_001, '0.39'))
+    sampled(START_MS + 1_100, '0.9')
+    if (lost === 'connection') recorder.begins('trades', START_MS + 20_000)
+    else {
+      const range = { fromMs: START_MS + 10_000, toMs: START_MS + 20_000 }
+      recorder.observe({ kind: 'trades_lost', ...about('kalshi', '', START_MS + 20_000), ...range })
+    }
+    recorder.observe(figures(START_MS + 20_100, '0.6'))
+    sampled(START_MS + 20_200, '0.8')
+    recorder.observe(traded(START_MS + 25_000, '0.7'))
+    sampled(START_MS + 25_200, '0.9')
+    const found = await rows<Record<string, unknown>>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
+    assert.deepEqual(
+      found.map((row) => row.last_price),
+      [0.4, 0.6, 0.7],
+    )
+  })
+
 for (const closesAfter of [undefined, 302_000])
   test(`open interest at a point of the grid is the last figure at or before it that was received, else that of the list${closesAfter ? ', also of a contract that closes just after it' : ''}`, async (t) => {
     const { clock, store, writer, rows } = await setUp(t)

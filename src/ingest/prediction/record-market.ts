@@ -14,7 +14,7 @@ import type { PredictionPlan } from './market-feeds.ts'
 import { type MarketWindow, windowOf } from './market-times.ts'
 import type { MarketSampler } from './sample-market.ts'
 import { MarketCandleWriter } from './write-market-candles.ts'
-import { MarketSnapshotWriter } from './write-market-snapshots.ts'
+import { type LastTrade, MarketSnapshotWriter } from './write-market-snapshots.ts'
 
 interface MarketRecorderOptions {
   readonly plan: PredictionPlan
@@ -49,7 +49,7 @@ function missingOf(volume: MarketInput['volume'], size: number): number {
 /** The parts that record a market. */
 interface RecordingParts {
   readonly trades: TradeDeduplicator
-  readonly lastPrices: ReadonlyMap<string, LatestBefore<string>>
+  readonly lastTrades: ReadonlyMap<string, LatestBefore<LastTrade>>
   readonly candles: MarketCandleWriter
   readonly snapshots: MarketSnapshotWriter
   /** Trades that were only put so far. */
@@ -72,6 +72,7 @@ export class MarketRecorder implements MarketWindow {
   #made: RecordingParts | undefined
   #listedVolume: MarketInput['volume']
   #listedMs = 0
+  #missedToMs = Number.NEGATIVE_INFINITY
 
   constructor(options: MarketRecorderOptions) {
     const { plan, market } = options
@@ -117,6 +118,11 @@ export class MarketRecorder implements MarketWindow {
     this.#parts.snapshots.observe(observation)
   }
 
+  /** Trades before this instant may have been lost. */
+  missedTrades(toMs: number): void {
+    this.#missedToMs = Math.max(this.#missedToMs, toMs)
+  }
+
   /** Returns false for a trade that is already counted, or has size 0. */
   trade(observation: TradeObservation): boolean {
     let recorded = observation
@@ -151,7 +157,8 @@ export class MarketRecorder implements MarketWindow {
     if (checkMarketTrade(observation) !== 'good') return
     this.#parts.put.add(observation.id)
     const { instrument, price, venueTimeMs: timeMs } = observation
-    if (observation.isBlock !== true) this.#parts.lastPrices.get(instrument)?.received(timeMs, price)
+    if (observation.isBlock !== true)
+      this.#parts.lastTrades.get(instrument)?.received(timeMs, { timeMs, price })
     const { source, symbol, marketId } = this.market
     this.#options.writer.put(feedOf('trades', source, symbol), [marketTradeRow(observation, marketId)])
   }
@@ -185,13 +192,13 @@ export class MarketRecorder implements MarketWindow {
 
   /** Sets a 5m candle that is already known. */
   fix(instrument: string, candle: MarketCandle, isWhole: boolean, stored: StoredCandle = {}): void {
-    const { candles, lastPrices } = this.#parts
+    const { candles, lastTrades } = this.#parts
     candles.fix(instrument, candle, isWhole, stored)
     // The volume of a contract may be that of trades without a price.
     const knownMs = this.#options.plan.hasTokens ? candle.openTimeMs : undefined
     const closeMs = stored.closeMs ?? knownMs
     if (candle.basis === 'trade' && closeMs !== undefined)
-      lastPrices.get(instrument)?.received(closeMs, candle.close)
+      lastTrades.get(instrument)?.received(closeMs, { timeMs: closeMs, price: candle.close })
   }
 
   /** Takes a midpoint that was requested afterwards. */
@@ -212,10 +219,10 @@ export class MarketRecorder implements MarketWindow {
   }
 
   #countAdded(observation: TradeObservation): void {
-    const { candles, lastPrices } = this.#parts
+    const { candles, lastTrades } = this.#parts
     candles.trade(observation)
     const { instrument, price, venueTimeMs: timeMs } = observation
-    if (observation.isBlock !== true) lastPrices.get(instrument)?.received(timeMs, price)
+    if (observation.isBlock !== true) lastTrades.get(instrument)?.received(timeMs, { timeMs, price })
   }
 
   get #parts(): RecordingParts {
@@ -225,17 +232,18 @@ export class MarketRecorder implements MarketWindow {
 
   #make(): RecordingParts {
     const { plan, writer, referencePrice, booksReceivedToMs } = this.#options
-    const lastPrices = new Map(this.instruments.map((each) => [each, new LatestBefore<string>()]))
+    const lastTrades = new Map(this.instruments.map((each) => [each, new LatestBefore<LastTrade>()]))
     const parts = { plan, instruments: this.instruments, market: () => this.market, window: this, writer }
     const candles = new MarketCandleWriter(parts)
     const snapshots = new MarketSnapshotWriter({
       ...parts,
-      lastPrice: (instrument, timeMs) => lastPrices.get(instrument)?.at(timeMs) ?? null,
+      lastTrade: (instrument, timeMs) => lastTrades.get(instrument)?.at(timeMs),
+      missedToMs: () => this.#missedToMs,
       referencePrice,
       booksReceivedToMs,
       onMid: (instrument, sample) => candles.mid(instrument, sample),
     })
     const trades = new TradeDeduplicator(plan.hasTokens)
-    return { trades, lastPrices, candles, snapshots, put: new Set(), unmarked: new Map() }
+    return { trades, lastTrades, candles, snapshots, put: new Set(), unmarked: new Map() }
   }
 }

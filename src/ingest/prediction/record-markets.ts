@@ -194,6 +194,7 @@ class SymbolMarkets implements MarketsRecorder {
         break
       case 'trades_lost':
         this.#trades.lost(observation.fromMs, observation.toMs)
+        this.#missedTrades(observation.toMs)
         break
       case 'reference_price':
         this.#references.receive(observation)
@@ -241,8 +242,9 @@ class SymbolMarkets implements MarketsRecorder {
     if (Number.isFinite(fromMs)) this.#showBeforeLoss()
   }
 
-  begins(topic: Topic): void {
+  begins(topic: Topic, atMs: number): void {
     if (topic === 'open_interest') this.#interest.doubted()
+    if (topic === 'trades') this.#missedTrades(atMs)
   }
 
   doubted(topic: Topic): void {
@@ -302,6 +304,10 @@ class SymbolMarkets implements MarketsRecorder {
       closedTo: this.#endedCandles.closedTo,
     })
     await clock.sleep(SECOND_MS, signal)
+  }
+
+  #missedTrades(toMs: number): void {
+    for (const { recorder } of this.#markets.values()) recorder.missedTrades(toMs)
   }
 
   /** Candles were last shown seconds ago, and a loss ends their coverage, so they are shown up to the loss first. */
@@ -395,6 +401,7 @@ class SymbolMarkets implements MarketsRecorder {
       },
     })
     const nowMs = clock.now()
+    recorder.missedTrades(nowMs)
     const hasPast = mayHaveRows(plan, recorder, { startedMs: this.#startedMs, nowMs })
     const followed: FollowedMarket = {
       recorder,

@@ -10,6 +10,11 @@ import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import { type MarketWindow, SAMPLE_BEFORE_MS } from './market-times.ts'
 import { MarketSampler } from './sample-market.ts'
 
+export interface LastTrade {
+  readonly timeMs: number
+  readonly price: string
+}
+
 interface SnapshotWriterOptions {
   readonly plan: PredictionPlan
   readonly instruments: readonly string[]
@@ -18,7 +23,9 @@ interface SnapshotWriterOptions {
   /** The end of the window may move. */
   readonly window: MarketWindow
   readonly writer: Pick<RowWriter, 'put'>
-  readonly lastPrice: (instrument: string, timeMs: number) => string | null
+  readonly lastTrade: (instrument: string, timeMs: number) => LastTrade | undefined
+  /** Trades before this instant may have been lost. */
+  readonly missedToMs: () => number
   /** The price of the asset at an instant. */
   readonly referencePrice: (timeMs: number) => string | null
   /** Until when the books of all markets of the symbol were received. */
@@ -31,7 +38,7 @@ export class MarketSnapshotWriter {
   readonly sampler: MarketSampler
   readonly #options: SnapshotWriterOptions
   readonly #figures = new LatestBefore<
-    Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>
+    Pick<MarketTickerObservation, 'venueTimeMs' | 'lastPrice' | 'volume' | 'openInterest'>
   >()
   /** The books of the last row, in the order of the instruments; not valid after a loss. */
   readonly #written: OrderBook[] = []
@@ -94,7 +101,7 @@ export class MarketSnapshotWriter {
   }
 
   #compose(timeMs: number) {
-    const { plan, instruments, lastPrice } = this.#options
+    const { plan, instruments, lastTrade } = this.#options
     const { marketId, slug, question } = this.#options.market()
     const [first = '', second = ''] = instruments
     const book = this.sampler.book(first)
@@ -104,7 +111,7 @@ export class MarketSnapshotWriter {
       return composeYesNo(timeMs, {
         ticker: marketId,
         book,
-        lastPrice: lastPrice(first, timeMs) ?? known?.lastPrice ?? null,
+        lastPrice: this.#lastPrice(lastTrade(first, timeMs), known),
         volume: known?.volume ?? null,
         openInterest: known?.openInterest ?? null,
       })
@@ -119,10 +126,21 @@ export class MarketSnapshotWriter {
       tokenDown: second,
       up: book,
       down,
-      lastUp: lastPrice(first, timeMs),
-      lastDown: lastPrice(second, timeMs),
+      lastUp: lastTrade(first, timeMs)?.price ?? null,
+      lastDown: lastTrade(second, timeMs)?.price ?? null,
       referencePrice: this.#options.referencePrice(timeMs),
     })
+  }
+
+  /** A trade after the last known one may have been lost, but is in the venue's newer figure. */
+  #lastPrice(
+    last: LastTrade | undefined,
+    known: Pick<MarketTickerObservation, 'venueTimeMs' | 'lastPrice'> | undefined,
+  ): string | null {
+    const figure = known?.lastPrice ?? null
+    if (last === undefined || known === undefined) return last?.price ?? figure
+    const isOutdated = last.timeMs < this.#options.missedToMs() && last.timeMs < known.venueTimeMs
+    return isOutdated ? (figure ?? last.price) : last.price
   }
 
   #reportMid(instrument: string, book: OrderBook, timeMs: number): void {
