@@ -47,6 +47,8 @@ export interface FollowedMarket extends MarketProgress {
   readonly firstEndMs: number
   /** When its figures were last received; a list may leave the market out. */
   figuresMs: number
+  /** Whether the volume is one of these figures; a list may leave it out, and then it is that of an earlier list. */
+  hasVolume: boolean
   /** Resolves when everything received so far is counted. */
   ready: Promise<void>
 }

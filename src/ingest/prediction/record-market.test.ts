@@ -262,6 +262,54 @@ for (const lost of ['connection', 'number'] as const)
     )
   })
 
+for (const volume of ['0.00', null])
+  test(`the trades of a gap are ${volume === null ? 'requested where the newest list leaves out' : 'none where the newest list says 0 for'} the volume of a contract that had none before`, async (t) => {
+    const { clock, store, writer } = await setUp(t)
+    const stop = new AbortController()
+    t.after(() => stop.abort())
+    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+    const catalogue = createMarketWriter({ store, log })
+    const requested: string[] = []
+    const venue = {
+      async *history({ topic, range }: { topic: string; range: HistoryRange }): AsyncGenerator<HistoryPage> {
+        requested.push(topic)
+        yield { observations: [], covered: range, missing: [] }
+      },
+    } as unknown as Venue
+    const { plan } = VENUES.kalshi
+    const { signal } = stop
+    clock.set(START_MS - 120_000)
+    const recorder = recordMarkets({
+      ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+    })
+    const feed = feedOf('trades', 'predmkt_b', 'BTC')
+    const predecessor = { marketId: 'KXBTC15M-W', startTime: START_MS - 900_000, endTime: START_MS }
+    const listed = (market: MarketInput) => {
+      const seen = about('kalshi', market.marketId, clock.now())
+      recorder.observe({ kind: 'market', ...seen, market: { ticker: market.marketId, ...market } })
+    }
+    listed({ ...MARKETS.kalshi, ...predecessor, volume: '0.00' })
+    listed({ ...MARKETS.kalshi, volume: '0.00' })
+    recorder.listedUnresolved()
+    await store.write({
+      coverage: [
+        observed(feed, START_MS - 120_000, START_MS + 60_000),
+        gap(feed, START_MS + 60_000, START_MS + 90_000, 'not_observed'),
+        observed(feed, START_MS + 90_000, START_MS + 400_000),
+      ],
+    })
+    clock.set(START_MS + 400_000)
+    listed({ ...MARKETS.kalshi, ...predecessor, status: 'closed', volume: '0.00' })
+    listed({ ...MARKETS.kalshi, volume })
+    recorder.answered?.('markets', START_MS + 400_000)
+    requested.splice(0)
+    const closed = recorder.close(START_MS + 400_000).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    stop.abort()
+    await closed
+    assert.deepEqual(requested, volume === null ? ['markets', 'trades'] : ['markets'])
+  })
+
 for (const closesAfter of [undefined, 302_000])
   test(`open interest at a point of the grid is the last figure at or before it that was received, else that of the list${closesAfter ? ', also of a contract that closes just after it' : ''}`, async (t) => {
     const { clock, store, writer, rows } = await setUp(t)

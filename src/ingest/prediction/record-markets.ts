@@ -342,6 +342,7 @@ class SymbolMarkets implements MarketsRecorder {
     const { recorder } = followed
     if (before !== undefined) recorder.market = before.recorder.market
     recorder.market = mergeKnown(seen, recorder.market)
+    followed.hasVolume = seen.volume != null
     const { plan, clock, catalogue } = this.#parts
     const endMs = seen.endTime ?? recorder.endMs
     if (!plan.hasTokens && endMs !== recorder.endMs) this.#moveEnd(followed, endMs)
@@ -408,6 +409,7 @@ class SymbolMarkets implements MarketsRecorder {
       followedMs: nowMs,
       firstEndMs: recorder.endMs,
       figuresMs: 0,
+      hasVolume: false,
       window: recorder,
       // A market that is listed again because of an old gap was swept before.
       isListedLate:
@@ -519,7 +521,7 @@ class SymbolMarkets implements MarketsRecorder {
       traded: followedRange(plan, window),
       firstMs: firstTradeMs(plan, window),
       needsOwnSweep: needsOwnSweep(followed, this.#startedMs),
-      isUntraded: (toMs) => !plan.hasTokens && isUntraded(followed, toMs),
+      isUntraded: (toMs) => !plan.hasTokens && followed.hasVolume && isUntraded(followed, toMs),
       isSwept,
       unproven: followed.unproven,
       lacking: () => lackingOf(plan, followed, this.#restorer.recordedFromMs),

@@ -48,6 +48,8 @@ export async function restoreMarket(options: {
   recordedFromMs: number | undefined
   /** Trades before this instant were final when we started; later ones may have been lost unnoticed. */
   finalBeforeMs: number
+  /** Whether the volume is that of the newest list. */
+  hasVolume?: boolean
   signal: AbortSignal
   /**
    * Repeats a read from the store until it succeeds, because with only half of the stored rows candles would stay
@@ -119,8 +121,8 @@ export async function restoreMarket(options: {
   }
   let sentToMs = 0
   try {
-    // A volume that is left out does not prove that nothing was traded.
-    if (volume == null || Number(volume) > 0) {
+    // A volume that is left out, or older, does not prove that nothing was traded.
+    if (options.hasVolume === false || volume == null || Number(volume) > 0) {
       await requestFromVenue()
       sentToMs = nowMs - LISTED_AFTER_MS
     }

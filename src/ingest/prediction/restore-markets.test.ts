@@ -45,7 +45,7 @@ test('a contract that is restored with fewer trades than the venue counts is unp
     })
     const followed: FollowedMarket = {
       ...{ recorder, window: recorder, followedMs: NOW_MS, firstEndMs: recorder.endMs, figuresMs: 0 },
-      ...{ isListedLate: false, isReady: false, isRestored: false, isSwept: false },
+      ...{ isListedLate: false, isReady: false, isRestored: false, isSwept: false, hasVolume: true },
       ready: Promise.resolve(),
     }
     const restorer = createMarketRestorer({
@@ -89,4 +89,39 @@ test('trades that were received after the volume was listed do not hide that ear
   received('after', NOW_MS + 20_000, '6.00')
   const lacking = (figuresMs: number) => lackingOf(kalshiPlan, { recorder, figuresMs }, START_MS)
   assert.deepEqual([lacking(NOW_MS), lacking(NOW_MS + 30_000), lacking(0)], [6, 0, 0])
+})
+
+test('a volume of 0 that an earlier run stored proves nothing where the list of this run leaves it out', async (t) => {
+  for (const hasVolume of [true, false]) {
+    const clock = manualClock(NOW_MS)
+    const store = await storesIn(':memory:', clock).environment('test')
+    t.after(() => store.close())
+    const base = candleFeed('predmkt_b', 'BTC', '5m')
+    await store.write({
+      markets: [{ ...MARKET, volume: '0.00' }],
+      coverage: [observed(base, START_MS - 600_000, NOW_MS - 60_000)],
+    })
+    const requested = new Set<string>()
+    async function* history({ topic, range }: HistoryRequest): AsyncGenerator<HistoryPage> {
+      requested.add(topic)
+      yield { observations: [], covered: range, missing: [] }
+    }
+    const recorder = new MarketRecorder({
+      plan: kalshiPlan,
+      market: { ...MARKET, volume: hasVolume ? '0.00' : null },
+      writer: createRowWriter({ store, random: Math.random, clock, log }),
+      ...{ referencePrice: () => null, booksReceivedToMs: () => NOW_MS },
+    })
+    const followed: FollowedMarket = {
+      ...{ recorder, window: recorder, followedMs: NOW_MS, firstEndMs: recorder.endMs, figuresMs: NOW_MS },
+      ...{ isListedLate: false, isReady: false, isRestored: false, isSwept: false, hasVolume },
+      ready: Promise.resolve(),
+    }
+    const restorer = createMarketRestorer({
+      ...{ plan: kalshiPlan, symbol: 'BTC', venue: { history } as unknown as Venue, store, clock, log },
+      ...{ catalogue: createMarketWriter({ store, log }), signal: new AbortController().signal },
+    })
+    await restorer.restore(followed)
+    assert.equal(requested.has('trades'), !hasVolume)
+  }
 })

@@ -97,6 +97,7 @@ export function createMarketRestorer(
         recordedFromMs: fromMs,
         finalBeforeMs,
         nowMs,
+        hasVolume: followed.hasVolume,
         signal,
         patiently,
       })
