@@ -112,3 +112,21 @@ test('a settled market is forgotten after an hour, one without a winner after a 
     ],
   )
 })
+
+test('an answer that leaves out the event of a market does not take away the mean that it is settled on', () => {
+  const resolutionSource = 'https://data.chain.link/streams/btc-usd'
+  const config = { twapEnabled: true, twapLookbackSeconds: 60 }
+  const listed = seen({ resolutionSource, events: [{ id: '7', cryptoMarketConfig: config }] })
+  const alone = (source: string | null) =>
+    mergeMarket(
+      mergeMarket(undefined, listed, START_MS),
+      seen({ resolutionSource: source, closed: true, outcomePrices: '["1", "0"]' }),
+      END_MS,
+    ).market
+  for (const source of [resolutionSource, null]) {
+    const { status, settlement } = alone(source)
+    assert.deepEqual([status, settlement], ['resolved', { of: 'chainlink', windowSeconds: 60 }])
+  }
+  const other = alone('https://data.chain.link/streams/btc-usd-twap-30s-streams')
+  assert.deepEqual(other.settlement, { of: 'chainlink', windowSeconds: 30 })
+})

@@ -3,6 +3,7 @@
  *
  *   listed ──▶ followed (before its window begins until after it closed) ──▶ queried for its winner ──▶ forgotten
  */
+import type { MarketInput } from '../../core/rows/market.ts'
 import type { MarketObservation } from '../observation.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
@@ -36,7 +37,8 @@ export function mergeMarket(
   const hasLegs = seen.legs.length > 0
   const market = {
     ...seen.market,
-    // An answer may lack figures and tokens; the earlier values remain.
+    // An answer may lack figures, tokens and the event; the earlier values remain.
+    settlement: settlementOf(before?.market.settlement ?? null, seen.market.settlement ?? null),
     liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
     tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
   }
@@ -53,6 +55,17 @@ export function mergeMarket(
     tries: before?.tries ?? 0,
     nextAskMs: before?.nextAskMs ?? 0,
   }
+}
+
+type Settlement = NonNullable<MarketInput['settlement']> | null
+
+/**
+ * Without the event, which says that a market settles on a mean, its record looks like that of one that settles on the
+ * stream's price.
+ */
+function settlementOf(before: Settlement, seen: Settlement): Settlement {
+  const lacksMean = seen?.windowSeconds === null && before?.of === seen.of && before.windowSeconds !== null
+  return lacksMean ? before : (seen ?? before)
 }
 
 /** Longer windows are listed and traded long before they begin. */
