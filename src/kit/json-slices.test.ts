@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../test/fakes/count-turns.ts'
 import { watchTurns } from '../../test/fakes/loop-hold.ts'
 import { elementsOf, hasList, nestedElementsOf, sliceMembers } from './json-slices.ts'
 import { nextTurn } from './time-slices.ts'
+import { useTurnTime } from './turns.ts'
 
 async function elements(value: unknown, member: string, indent?: number): Promise<unknown[]> {
   const found: unknown[] = []
@@ -82,12 +84,12 @@ test('of many readers at the same time one goes on in each turn of the loop', as
   assert.ok(held <= 20, `the loop was held for ${held} ms`)
 })
 
-test('a list is told from a missing member and from other values', () => {
+test('a list is told from a missing member and from other values', async () => {
   const isListed = (text: string) => hasList(Buffer.from(text), 'entries')
   for (const text of ['{"entries":[]}', ' { "a" : {"entries":5} , "entries" : [ 1 ] } '])
-    assert.equal(isListed(text), true, text)
+    assert.equal(await isListed(text), true, text)
   for (const text of ['{}', 'null', '[]', '{"entries":null}', '{"entries":{}}', '{"a":{"entries":[]}}'])
-    assert.equal(isListed(text), false, text)
+    assert.equal(await isListed(text), false, text)
 })
 
 async function nested(value: unknown, indent?: number): Promise<unknown[]> {
@@ -147,4 +149,45 @@ test('an element of ten megabytes and slow work on each of its parts do not hold
     held = Math.min(held, stop())
   }
   assert.ok(held <= 20, `the loop was held for ${held} ms`)
+})
+
+test('one value of tens of megabytes is scanned in turns of the loop, also before the list', async (t) => {
+  let timeMs = 0
+  t.after(useTurnTime(() => ++timeMs))
+  const long = Array.from({ length: 300_000 }, (_, n) => ({ n, text: 'x'.repeat(40) }))
+  const readAll = async (bytes: Buffer) => {
+    let chars = 0
+    for await (const text of elementsOf(bytes, 'entries')) chars += text.length
+    return chars
+  }
+  const values = { list: long, text: 'x'.repeat(17_000_000), escapes: `${'\\"'.repeat(4_500_000)}` }
+  for (const [name, value] of Object.entries(values)) {
+    const inside = Buffer.from(JSON.stringify({ entries: [value, 7] }))
+    const element = await countTurns(() => readAll(inside))
+    assert.equal(element.result, 16 * 1024 * 1024 + 1, 'what no node sends is cut off')
+    assert.ok(element.turns > 4, `${name}: ${element.turns} turns of the loop`)
+    const before = Buffer.from(JSON.stringify({ other: value, entries: [1, 2] }))
+    const found = await countTurns(() => hasList(before, 'entries'))
+    assert.equal(found.result, true)
+    assert.ok(found.turns > 4, `${name}: ${found.turns} turns of the loop`)
+    const nestedIn = Buffer.from(JSON.stringify({ entries: [{ other: value, in: [value] }] }))
+    const within = await countTurns(async () => {
+      const found: string[] = []
+      for await (const { list } of nestedElementsOf(nestedIn, 'entries', ['in'])) found.push(list)
+      return found
+    })
+    assert.deepEqual(within.result, ['in'])
+    assert.ok(within.turns > 8, `${name}: ${within.turns} turns of the loop`)
+  }
+})
+
+test('a long value ends where it ends, wherever the steps of the scan fall', async () => {
+  const step = 262_144
+  for (let shift = -6; shift <= 6; shift++) {
+    const fill = 'x'.repeat(step + shift)
+    const list = [`${fill}\\"]}`, { [`${fill}{"`]: [`${fill}\\\\`, '[', []] }, [fill, ['"', {}]], 'end']
+    assert.deepEqual(await elements({ entries: list, z: 1 }, 'entries'), list)
+  }
+  const broken = Buffer.from(`{"entries":["${'x'.repeat(3 * step)}\\`)
+  for await (const text of elementsOf(broken, 'entries')) assert.fail(`${text.length} characters`)
 })

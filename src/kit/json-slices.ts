@@ -71,9 +71,8 @@ function skipSpace(bytes: Buffer, from: number): number {
   }
 }
 
-/** The position after the closing quote; -1 if there is none. */
-function skipString(bytes: Buffer, quote: number): number {
-  const length = bytes.length
+/** The position after the closing quote; -1 if there is none before `length`. */
+function skipString(bytes: Buffer, quote: number, length = bytes.length): number {
   let at = quote + 1
   while (at < length) {
     const byte = bytes[at]
@@ -83,12 +82,11 @@ function skipString(bytes: Buffer, quote: number): number {
   return -1
 }
 
-/** The position after the value; -1 if it does not end or its brackets do not match. */
-function skipValue(bytes: Buffer, from: number): number {
+/** The position after the value; -1 if it does not end before `length` or its brackets do not match. */
+function skipValue(bytes: Buffer, from: number, length = bytes.length): number {
   const first = bytes[from]
-  if (first === QUOTE) return skipString(bytes, from)
+  if (first === QUOTE) return skipString(bytes, from, length)
   if (first !== OPEN && first !== OPEN_LIST) return skipScalar(bytes, from)
-  const length = bytes.length
   let at = from
   let depth = 0
   // With bit 0x20 masked out, `{` (7b) becomes `[` (5b) and `}` (7d) becomes `]` (5d), so objects and arrays count
@@ -96,7 +94,7 @@ function skipValue(bytes: Buffer, from: number): number {
   while (at < length) {
     const byte = bytes[at] ?? 0
     if (byte === QUOTE) {
-      at = skipString(bytes, at)
+      at = skipString(bytes, at, length)
       if (at < 0) return -1
       continue
     }
@@ -108,9 +106,12 @@ function skipValue(bytes: Buffer, from: number): number {
   return -1
 }
 
+/** No number has more digits. The limit bounds the time for a text that is nothing else. */
+const MAX_SCALAR = 4_096
+
 function skipScalar(bytes: Buffer, from: number): number {
   let at = from
-  for (;;) {
+  while (at - from <= MAX_SCALAR) {
     const byte = bytes[at]
     const inside =
       byte !== undefined && byte > 0x20 && byte !== COMMA && byte !== CLOSE && byte !== CLOSE_LIST
@@ -118,29 +119,81 @@ function skipScalar(bytes: Buffer, from: number): number {
     if (byte === QUOTE || byte === OPEN || byte === OPEN_LIST || byte === COLON) return -1
     at++
   }
+  return -1
 }
 
 const HOLD_MS = 3
 
+/** How much of a value is scanned between two reads of the clock. Nearly all values are shorter. */
+const STEP_BYTES = 262_144
+
+type TakeTurn = () => Promise<void> | undefined
+
+/** Like `skipValue`, but a long value is scanned in turns of the loop. */
+function valueEnd(text: Buffer, from: number, takeTurn: TakeTurn): number | Promise<number> {
+  const stepEnd = from + STEP_BYTES
+  if (stepEnd >= text.length) return skipValue(text, from)
+  const end = skipValue(text, from, stepEnd)
+  const first = text[from]
+  const canBeLong = first === QUOTE || first === OPEN || first === OPEN_LIST
+  return end < 0 && canBeLong ? longValueEnd(text, from, takeTurn) : end
+}
+
+async function longValueEnd(text: Buffer, from: number, takeTurn: TakeTurn): Promise<number> {
+  let depth = 0
+  let isInString = false
+  for (let at = from; at < text.length; ) {
+    await takeTurn()
+    const stepEnd = Math.min(text.length, at + STEP_BYTES)
+    while (at < stepEnd) {
+      if (isInString) {
+        while (at < stepEnd && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
+        // An escaped character may be the first of the next step.
+        if (at >= stepEnd) break
+        isInString = false
+        if (depth === 0) return at + 1
+      } else if (text[at] === QUOTE) isInString = true
+      else {
+        const bracket = (text[at] ?? 0) & 0xdf
+        if (bracket === 0x5b) depth++
+        else if (bracket === 0x5d && --depth === 0) return at + 1
+      }
+      at++
+    }
+  }
+  return -1
+}
+
+/**
+ * No node has a longer element. What is beyond is cut off, so that the element is no valid JSON for its reader, and is
+ * neither copied nor searched.
+ */
+const MAX_ELEMENT_BYTES = 16 * 1024 * 1024
+
+function elementText(text: Buffer, from: number, to: number): string {
+  return text.toString('utf8', from, Math.min(to, from + MAX_ELEMENT_BYTES))
+}
+
 /** Whether a member of a large JSON object is a list. Nothing after its beginning is read. */
-export function hasList(bytes: Uint8Array, member: string): boolean {
-  return listStart(textOf(bytes), member) !== undefined
+export async function hasList(bytes: Uint8Array, member: string): Promise<boolean> {
+  return (await listStart(textOf(bytes), member, turnTaker())) !== undefined
 }
 
 /**
  * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds. The time is checked
- * before every element, because the caller may spend long on one. The text must be valid JSON; a member that is missing
+ * before every element, because the caller may spend long on one, and within a long one. The text must be valid JSON; a member that is missing
  * or not a list has no elements, see `hasList`.
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = textOf(bytes)
   const takeTurn = turnTaker()
-  for (let at = listStart(text, member); at !== undefined; ) {
+  for (let at = await listStart(text, member, takeTurn); at !== undefined; ) {
     await takeTurn()
     const from = skipSpace(text, at)
-    const to = skipValue(text, from)
+    const end = valueEnd(text, from, takeTurn)
+    const to = typeof end === 'number' ? end : await end
     if (to <= from) return
-    yield text.toString('utf8', from, to)
+    yield elementText(text, from, to)
     at = behindComma(text, to)
   }
 }
@@ -157,7 +210,7 @@ export async function* nestedElementsOf<L extends string>(
 ): AsyncGenerator<{ readonly list: L; readonly text: string }> {
   const text = textOf(bytes)
   const takeTurn = turnTaker()
-  for (let object = listStart(text, member); object !== undefined; ) {
+  for (let object = await listStart(text, member, takeTurn); object !== undefined; ) {
     let at = skipSpace(text, object)
     if (text[at] !== OPEN) return
     at = skipSpace(text, at + 1)
@@ -168,16 +221,16 @@ export async function* nestedElementsOf<L extends string>(
       let end = found.value
       if (list === undefined || text[end] !== OPEN_LIST) {
         const from = end
-        end = skipValue(text, from)
-        if (list !== undefined && end > from) yield { list, text: text.toString('utf8', from, end) }
+        end = await valueEnd(text, from, takeTurn)
+        if (list !== undefined && end > from) yield { list, text: elementText(text, from, end) }
       } else {
         end++
         for (let next: number | undefined = end; next !== undefined; next = behindComma(text, end)) {
           await takeTurn()
           const from = skipSpace(text, next)
-          const to = skipValue(text, from)
+          const to = await valueEnd(text, from, takeTurn)
           if (to <= from) break
-          yield { list, text: text.toString('utf8', from, to) }
+          yield { list, text: elementText(text, from, to) }
           end = to
         }
         end = skipSpace(text, end)
@@ -197,7 +250,7 @@ function textOf(bytes: Uint8Array): Buffer {
 }
 
 /** Yields to the event loop after the turn was held for long enough. Of many readers, one continues in each turn. */
-function turnTaker(): () => Promise<void> | undefined {
+function turnTaker(): TakeTurn {
   let heldSince = turnTimeMs()
   const giveUp = async () => {
     await nextTurn()
@@ -212,7 +265,7 @@ function behindComma(text: Buffer, from: number): number | undefined {
 }
 
 /** Where the list of a member of the outermost object begins. Nothing after it is read. */
-function listStart(text: Buffer, member: string): number | undefined {
+async function listStart(text: Buffer, member: string, takeTurn: TakeTurn): Promise<number | undefined> {
   let at = skipSpace(text, 0)
   if (text[at] !== OPEN) return undefined
   do {
@@ -220,7 +273,8 @@ function listStart(text: Buffer, member: string): number | undefined {
     if (found === undefined) return undefined
     const { name, value } = found
     if (name === member) return text[value] === OPEN_LIST ? value + 1 : undefined
-    at = skipSpace(text, skipValue(text, value))
+    await takeTurn()
+    at = skipSpace(text, await valueEnd(text, value, takeTurn))
   } while (text[at] === COMMA)
   return undefined
 }
@@ -229,7 +283,7 @@ function listStart(text: Buffer, member: string): number | undefined {
 function memberAt(text: Buffer, from: number): { readonly name: string; readonly value: number } | undefined {
   const name = skipSpace(text, from)
   if (text[name] !== QUOTE) return undefined
-  const nameEnd = skipString(text, name)
+  const nameEnd = skipString(text, name, Math.min(text.length, name + STEP_BYTES))
   const colon = skipSpace(text, nameEnd)
   if (nameEnd < 0 || text[colon] !== COLON) return undefined
   return { name: text.toString('utf8', name + 1, nameEnd - 1), value: skipSpace(text, colon + 1) }

@@ -45,7 +45,7 @@ export async function chainByBlock(ask: Ask, startHash: string): Promise<Uint8Ar
 
   const chainParams = { startHash, includeAcceptedTransactionIds: true }
   const chain = await ask('getVirtualChainFromBlock', chainParams)
-  if (chain.kind !== 'answer' || !hasList(chain.bytes, 'removedChainBlockHashes')) return undefined
+  if (chain.kind !== 'answer' || !(await hasList(chain.bytes, 'removedChainBlockHashes'))) return undefined
   const removed = await hashesIn(chain.bytes, 'removedChainBlockHashes')
   const added = await hashesIn(chain.bytes, 'addedChainBlockHashes')
   for (let count = added.length; count > 1; ) {
@@ -159,7 +159,7 @@ async function firstAcceptedIds(answer: Buffer): Promise<readonly string[] | und
   type Accepted = { readonly acceptedTransactionIds: readonly string[] }
   for await (const text of elementsOf(answer, 'acceptedTransactionIds'))
     return (await parsePart<Accepted>(Buffer.from(text)))?.acceptedTransactionIds
-  return hasList(answer, 'acceptedTransactionIds') ? [] : undefined
+  return (await hasList(answer, 'acceptedTransactionIds')) ? [] : undefined
 }
 
 /** Only looks for a first block, because the answer can have many megabytes and is parsed where it is applied. */

@@ -15,7 +15,7 @@ export async function* mempoolOfAddress(
   address: string,
   { bytes, node }: { readonly bytes: Uint8Array; readonly node: string },
 ): AsyncGenerator<{ readonly list: 'sending' | 'receiving'; readonly text: string }> {
-  if (!hasList(bytes, 'entries')) throw unusableAnswer(node, 'mempool entries')
+  if (!(await hasList(bytes, 'entries'))) throw unusableAnswer(node, 'mempool entries')
   for await (const { list, text } of nestedElementsOf(bytes, 'entries', [
     'address',
     'sending',

@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../../core/errors.ts'
 import { type Clock, elapsedMs, runAfter } from '../../../kit/clock.ts'
-import { parseExact } from '../../../kit/exact-json.ts'
+import { type JsonLimits, parseExact } from '../../../kit/exact-json.ts'
 import { elementsOf, hasList } from '../../../kit/json-slices.ts'
 import { Lru } from '../../../kit/lru.ts'
 import { createSingleflight } from '../../../kit/singleflight.ts'
@@ -42,6 +42,8 @@ const MAX_ANSWER_BYTES = 48 * 1024 * 1024
 const CACHED_BYTES = 16 * 1024 * 1024
 const MAX_CACHED_ANSWER_BYTES = 4 * 1024 * 1024
 const MAX_CACHED = 1_000
+/** For one output: the script of the largest takes 250 kB in hexadecimal. */
+const UTXO_LIMITS: JsonLimits = { maxDepth: 8, maxChars: 1024 * 1024, maxValues: 1_000 }
 /** Limits the age of an answer, because an index that has stopped says nothing about the node's chain. */
 const MAX_AGE_MS = 1_000
 
@@ -90,7 +92,7 @@ export function createUtxoReader(deps: {
       if (!outcome.ok) throw upstreamError(outcome.failure)
       const { bytes, node } = outcome
       // It must not pass for an address without unspent outputs.
-      if (!hasList(bytes, 'entries')) throw unusableAnswer(node, 'unspent outputs')
+      if (!(await hasList(bytes, 'entries'))) throw unusableAnswer(node, 'unspent outputs')
       const isSmall = bytes.length <= MAX_CACHED_ANSWER_BYTES
       // The answer may be a view on a larger read from the socket, which must not be kept alive.
       const answer = { address, bytes: isSmall ? Buffer.from(bytes) : bytes, node, at, askedMs }
@@ -139,7 +141,7 @@ function tooMany(): ApiError {
 }
 
 function readUtxo(text: string, { address: asked, node }: Answer): Utxo {
-  const read = parseExact(text)
+  const read = parseExact(text, UTXO_LIMITS)
   if (!read.ok) throw unusableAnswer(node, read.message)
   const { address, outpoint, utxoEntry } = (read.value ?? {}) as {
     address?: string | null

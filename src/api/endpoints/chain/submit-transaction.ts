@@ -128,7 +128,7 @@ export function createSubmitter(deps: {
     if (first === undefined) return undefined
     const params = { addresses: [first] }
     const found = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: LOOK_DEADLINE_MS })
-    if (!found.ok || !hasList(found.bytes, 'entries')) return undefined
+    if (!found.ok || !(await hasList(found.bytes, 'entries'))) return undefined
     // In turns of the loop, because an address can have a hundred megabytes of outputs.
     for await (const entry of elementsOf(found.bytes, 'entries')) if (entry.includes(txId)) return true
     return false
