@@ -8,6 +8,7 @@ import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.t
 import { promisedMs } from '../../../../test/promised-ms.ts'
 import { until } from '../../../../test/until.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { StoreUnavailableError } from '../../../core/store-unavailable.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import { writeNext } from '../../../store/conformance/chain-engine.ts'
@@ -280,6 +281,47 @@ test('a first try that got no answer leaves it in doubt, whatever a later one is
   const submitter = createSubmitter({ upstreams, index, clock })
   const sent = await submitter.send({} as ValidCall, transaction)
   assert.ok(!sent.ok && sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
+})
+
+test('while the store is away, a submission ends as the nodes have it, or in doubt', async () => {
+  const orphan = { reason: 'orphan', text: 'an orphan', elsewhere: false } as const
+  const absent = { reason: 'transaction_not_found', text: 'not found', elsewhere: true } as const
+  const refused = {
+    ok: false,
+    failure: { kind: 'refused', refusal: orphan, node: 'a' },
+    attempts: 1,
+  } as const
+  const cutOff = { ok: false, failure: { kind: 'unavailable', detail: 'cut off' }, attempts: 1 } as const
+  const outcomes: CallOutcome[] = []
+  let entries = '[]'
+  const upstreams = {
+    network: 'testnet-10',
+    prepare: () => ({ ok: true, call: {} }),
+    sendRaw: async () => outcomes.shift(),
+    callRaw: async (method: string) =>
+      method === 'getMempoolEntry'
+        ? { ok: false, failure: { kind: 'refused', refusal: absent, node: 'a' } }
+        : { ok: true, node: 'a', bytes: Buffer.from(`{"entries":${entries}}`) },
+  } as unknown as Upstreams
+  const index = {
+    transaction: async () => {
+      throw new StoreUnavailableError('The database is starting.')
+    },
+  }
+  const clock = { ...systemClock, sleep: async () => {} }
+  const submitter = createSubmitter({ upstreams, index, clock })
+
+  outcomes.push({ ...cutOff, inDoubt: true }, { ...refused, inDoubt: false })
+  const doubtful = await submitter.send({} as ValidCall, transaction)
+  assert.ok(!doubtful.ok && doubtful.inDoubt && doubtful.txId === ID, JSON.stringify(doubtful))
+
+  entries = `[{"outpoint":{"transactionId":"${ID}","index":0}}]`
+  outcomes.push({ ...cutOff, inDoubt: true }, { ...refused, inDoubt: false })
+  const found = await submitter.send({} as ValidCall, transaction)
+  assert.ok(found.ok && found.known === 'accepted', JSON.stringify(found))
+
+  outcomes.push({ ...refused, inDoubt: false })
+  assert.equal(await submitter.waitUntilSeen(transaction, 30_000), true)
 })
 
 test('answers of a node are read within limits and in turns of the loop', async () => {

@@ -18,6 +18,7 @@
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
+import { StoreUnavailableError } from '../../../core/store-unavailable.ts'
 import { type Clock, elapsedMs } from '../../../kit/clock.ts'
 import { type JsonReading, parseExactInSlices } from '../../../kit/exact-json.ts'
 import { elementsOf, hasList } from '../../../kit/json-slices.ts'
@@ -103,7 +104,16 @@ export function createSubmitter(deps: {
   clock: Clock
 }) {
   const { upstreams, index, clock } = deps
-  const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
+
+  /** Undefined while the store is away, which must not make a transaction that was sent look like a failure. */
+  async function isConfirmed(txId: string): Promise<boolean | undefined> {
+    try {
+      return (await index.transaction(txId))?.status === 'confirmed'
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return undefined
+      throw error
+    }
+  }
 
   /** Undefined if nobody answered. */
   async function inMempool(txId: string, deadlineMs: number): Promise<boolean | undefined> {
@@ -152,13 +162,14 @@ export function createSubmitter(deps: {
     const forgotten = SPENT_INPUTS.includes(refusal.reason)
     if (!inDoubt && !forgotten) return 'absent'
     const txId = idOf(transaction)
-    if (await isConfirmed(txId)) return 'accepted'
+    const confirmed = await isConfirmed(txId)
+    if (confirmed) return 'accepted'
     let finding = await lookOnce(transaction, txId)
     for (let looks = 1; inDoubt && looks < LOOKS && !isKnown(finding); looks++) {
       await clock.sleep(PAUSE_MS)
       finding = await lookOnce(transaction, txId)
     }
-    return finding
+    return confirmed === undefined && finding === 'absent' ? 'unanswered' : finding
   }
 
   /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
