@@ -413,7 +413,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
 
   const amounts = [10, 20].map((amount, index) => ({
     outpoint: { transactionId: hash(index), index },
-    utxoEntry: { amount, blockDaaScore: index },
+    utxoEntry: { amount, scriptPublicKey: '0000aa', blockDaaScore: index, isCoinbase: false },
   }))
   const both = { sending: [{ transaction: WAITING }], receiving: [{ transaction: WAITING }] }
   node.respond.set('getUtxosByAddresses', () => JSON.stringify({ entries: amounts }))

@@ -92,3 +92,31 @@ test('an answer without a list, or about another address, is not an address with
   }
   assert.equal(await readerOf(Buffer.from('{"entries":[]}')).count(), 0)
 })
+
+test('an output without one of its members, or with one of another kind, is no output', async () => {
+  for (const [member, wrong] of [
+    [/"transactionId":"0*1"/, '"transactionId":1'],
+    [/"index":1/, '"index":"1"'],
+    [/,"index":1/, ''],
+    [/"amount":18446744073709551615/, '"amount":"5"'],
+    [/"scriptPublicKey":"0000aa",/, ''],
+    [/"scriptPublicKey":"0000aa"/, '"scriptPublicKey":{"script":18446744073709551615}'],
+    [/"blockDaaScore":1,/, ''],
+    [/"covenantId":null/, '"covenantId":18446744073709551615'],
+  ] as const) {
+    const text = entry(1).replace(member, wrong)
+    assert.notEqual(text, entry(1), wrong)
+    await assert.rejects(
+      readerOf(Buffer.from(`{"entries":[${text}]}`)).count(),
+      { kind: 'upstream_error' },
+      text,
+    )
+  }
+  const short = entry(1).replace(',"covenantId":null', '').replace('"isCoinbase":false,', '')
+  const [utxo] = await Array.fromAsync(
+    readerOf(Buffer.from(`{"entries":[${short.replace(',"isCoinbase":false', '')}]}`)).reader.of(
+      'kaspatest:x',
+    ),
+  )
+  assert.deepEqual([utxo?.covenantId, utxo?.isCoinbase], [null, false])
+})

@@ -145,20 +145,23 @@ function readUtxo(text: string, { address: asked, node }: Answer): Utxo {
   if (!read.ok) throw unusableAnswer(node, read.message)
   const { address, outpoint, utxoEntry } = (read.value ?? {}) as {
     address?: string | null
-    outpoint?: { transactionId: string; index: number }
-    utxoEntry?: Omit<Utxo, 'txId' | 'index' | 'covenantId'> & { covenantId?: string | null }
+    outpoint?: { transactionId?: unknown; index?: unknown }
+    utxoEntry?: Partial<Record<Exclude<keyof Utxo, 'txId' | 'index'>, unknown>>
   }
-  // A node may leave the address out.
-  const isFitting = (address ?? asked) === asked && isAmount(utxoEntry?.amount)
-  if (!outpoint || !utxoEntry || !isFitting) throw unusableAnswer(node, 'unspent outputs')
-  const { amount, scriptPublicKey, blockDaaScore, isCoinbase, covenantId } = utxoEntry
+  const { transactionId: txId, index } = outpoint ?? {}
+  const { amount, scriptPublicKey, blockDaaScore, isCoinbase, covenantId = null } = utxoEntry ?? {}
+  const isFitting =
+    // A node may leave the address out.
+    (address ?? asked) === asked &&
+    typeof txId === 'string' &&
+    Number.isSafeInteger(index) &&
+    isAmount(amount) &&
+    isAmount(blockDaaScore) &&
+    typeof scriptPublicKey === 'string' &&
+    (covenantId === null || typeof covenantId === 'string')
+  if (!isFitting) throw unusableAnswer(node, 'unspent outputs')
   return {
-    txId: outpoint.transactionId,
-    index: outpoint.index,
-    amount,
-    scriptPublicKey,
-    blockDaaScore,
-    isCoinbase,
-    covenantId: covenantId ?? null,
+    ...{ txId, index: index as number, amount, scriptPublicKey, blockDaaScore },
+    ...{ isCoinbase: isCoinbase === true, covenantId },
   }
 }
