@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../test/fakes/stores.ts'
 import { systemClock } from '../kit/clock.ts'
+import { useTurnTime } from '../kit/turns.ts'
 import { appendEvents, event } from '../store/conformance/chain-engine.ts'
 import type { StoredEvent } from '../store/events.ts'
 import { createEventTail } from './publish.ts'
@@ -139,6 +140,49 @@ test('what the log drops is missed only where it was not read before', async () 
   firstSeq = 6
   await grow()
   assert.deepEqual([got, missed], [[1, 2, 3, 6], [[3, 5]]])
+  await tail.close()
+  await database.close()
+})
+
+test('a burst of events goes to the listeners in turns of the loop; who joins in between gets the rest', async (t) => {
+  const database = storesIn(':memory:').chain('test')
+  const tail = await createEventTail({ clock: systemClock, store: database.events })
+  let timeMs = 0
+  t.after(useTurnTime(() => timeMs))
+  let turn = 0
+  let counting = setImmediate(function count() {
+    turn++
+    counting = setImmediate(count)
+  })
+  const got: { readonly seq: number; readonly turn: number }[] = []
+  const joined: { readonly after: number; readonly seqs: number[] } = { after: 40, seqs: [] }
+  tail.listen((events) => {
+    // As if each event went to many sockets.
+    timeMs += events.length
+    got.push(...events.map(({ seq }) => ({ seq, turn })))
+    assert.equal(tail.seq, events.at(-1)?.seq)
+  })
+  const newest = await appendEvents(
+    database.chain,
+    Array.from({ length: 200 }, () => event('k')),
+  )
+  tail.announce(newest)
+  while (tail.seq < joined.after) await new Promise((resolve) => setImmediate(resolve))
+  const from = tail.seq
+  tail.listen((events) => joined.seqs.push(...events.map(({ seq }) => seq)))
+  while (tail.seq < newest) await new Promise((resolve) => setImmediate(resolve))
+  clearImmediate(counting)
+  assert.deepEqual(
+    got.map(({ seq }) => seq),
+    Array.from({ length: newest }, (_, at) => at + 1),
+  )
+  assert.ok(from < newest)
+  assert.deepEqual(
+    joined.seqs,
+    Array.from({ length: newest - from }, (_, at) => from + 1 + at),
+  )
+  const perTurn = Map.groupBy(got, (one) => one.turn)
+  assert.ok(Math.max(...[...perTurn.values()].map(({ length }) => length)) <= 32, `${perTurn.size} turns`)
   await tail.close()
   await database.close()
 })

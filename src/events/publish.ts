@@ -6,7 +6,8 @@
  *                                └─ nobody listens: not read, the position moves on
  */
 import { type Clock, runAfter } from '../kit/clock.ts'
-import type { EventStore, StoredEvent } from '../store/events.ts'
+import { isTurnSpent, nextTurn } from '../kit/time-slices.ts'
+import type { EventPage, EventStore, StoredEvent } from '../store/events.ts'
 
 export interface EventTail {
   /** The last sequence number that was passed to the listeners; earlier events are in the store. */
@@ -38,6 +39,11 @@ export interface EventTailOptions {
 
 const BATCH_EVENTS = 500
 const BATCH_BYTES = 1024 * 1024
+/**
+ * Events between two looks at the time, because each may go to thousands of sockets. Fewer would be more writes, because
+ * the events of a part leave in one write per socket.
+ */
+const PART_EVENTS = 16
 const RETRY_MS = 250
 
 export async function createEventTail(options: EventTailOptions): Promise<EventTail> {
@@ -53,6 +59,20 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   function areAllIdle(): boolean {
     for (const { isIdle } of listeners.values()) if (isIdle?.() !== true) return false
     return true
+  }
+
+  /** While this waits, `seq` is that of the last event that was passed on. */
+  async function pass({ events, upToSeq }: EventPage): Promise<void> {
+    for (let at = 0; at < events.length; ) {
+      if (isTurnSpent() && at > 0) await nextTurn()
+      if (closed) return
+      const part = events.slice(at, at + PART_EVENTS)
+      at += part.length
+      if (at < events.length) seq = part.at(-1)?.seq ?? seq
+      else seq = Math.max(upToSeq, seq)
+      for (const listener of listeners.keys()) listener(part)
+    }
+    seq = Math.max(upToSeq, seq)
   }
 
   async function read(): Promise<void> {
@@ -74,8 +94,8 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       if (missedSeq > seq) {
         for (const { onMissed } of listeners.values()) onMissed?.(seq, missedSeq)
       }
-      seq = Math.max(page.upToSeq, seq)
-      if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)
+      await pass(page)
+      if (closed) return
       if (!page.more) seq = Math.max(seq, until)
       // Lets the readers' sockets be served between pages; otherwise a burst would make clients look slow.
       else await new Promise((resolve) => setImmediate(resolve))
