@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { EVENT_KINDS } from '../events/kinds.ts'
 import { readMessage } from './protocol.ts'
 
 async function faultsOf(text: string): Promise<string[]> {
@@ -36,7 +37,7 @@ test('an integer above 2^53 does not pass for the text of its digits', async () 
   const faults = await faultsOf(`{"op":"subscribe","id":${LONG},"kinds":[${LONG}],"addresses":[${LONG}]}`)
   assert.deepEqual(faults, [
     'id must have 1 to 64 visible ASCII characters.',
-    'kinds must be an array of texts.',
+    `kinds must be an array with at least one of ${EVENT_KINDS.join(', ')}.`,
     'addresses must be an array of texts.',
   ])
   assert.deepEqual(await faultsOf(`{"op":"ping","id":${LONG}}`), [faults[0]])
@@ -51,4 +52,17 @@ test('a message has no more values than addresses fit into it', async () => {
   const [fault, ...others] = await faultsOf(subscribe(`"addresses":[${'{},'.repeat(20_000)}{}]`))
   assert.match(fault ?? '', /more than 16384 values/)
   assert.deepEqual(others, [])
+})
+
+test('a message without kinds, or with another operation, is told what is allowed', async () => {
+  for (const kinds of ['', ',"kinds":null', ',"kinds":"block_added"', ',"kinds":[5]']) {
+    const read = await readMessage(`{"op":"subscribe"${kinds}}`)
+    const [fault, ...others] = read.ok ? [] : read.faults
+    assert.deepEqual([fault?.param, fault?.allowed, others], ['kinds', EVENT_KINDS, []], kinds)
+    assert.match(fault?.message ?? '', /^kinds must be .*block_added/)
+  }
+  const read = await readMessage('{"op":"resume"}')
+  assert.deepEqual(read.ok ? [] : read.faults.map(({ param, allowed }) => [param, allowed]), [
+    ['op', ['subscribe', 'unsubscribe', 'ping']],
+  ])
 })

@@ -8,6 +8,7 @@
 import type { InputFault } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import type { GapNotice } from '../events/gap-event.ts'
+import { EVENT_KINDS } from '../events/kinds.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
 
 export const CLOSE_CODES = {
@@ -76,7 +77,9 @@ function messageOf(reading: JsonReading): ReadMessage {
   }
   const fields = value as Record<string, unknown>
   const op = OPS.find((known) => known === fields.op)
-  if (op === undefined) return refused('op', `op must be one of ${OPS.join(', ')}.`)
+  if (op === undefined) {
+    return { ok: false, faults: [{ ...fault('op', `op must be one of ${OPS.join(', ')}.`), allowed: OPS }] }
+  }
   const faults = [...unknownFields(fields, FIELDS[op]), ...fieldFaults(fields, op)]
   if (faults.length > 0) return { ok: false, faults }
   const id = fields.id as string | undefined
@@ -113,7 +116,10 @@ function fieldFaults(fields: Record<string, unknown>, op: (typeof OPS)[number]):
     faults.push(fault('id', 'id must have 1 to 64 visible ASCII characters.'))
   }
   if (op !== 'subscribe') return faults
-  if (!isTextList(fields.kinds)) faults.push(fault('kinds', 'kinds must be an array of texts.'))
+  if (!isTextList(fields.kinds)) {
+    const message = `kinds must be an array with at least one of ${EVENT_KINDS.join(', ')}.`
+    faults.push({ ...fault('kinds', message), allowed: EVENT_KINDS })
+  }
   if (fields.addresses !== undefined && fields.addresses !== null && !isTextList(fields.addresses)) {
     faults.push(fault('addresses', 'addresses must be an array of texts.'))
   }
