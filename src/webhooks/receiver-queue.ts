@@ -26,6 +26,8 @@ export interface ReceiverQueue {
   claiming: boolean
   /** The store may have more jobs that are due. */
   hungry: boolean
+  /** How often it was enabled again. */
+  enabledAgain: number
   /**
    * Slow receivers get fewer slots. Every receiver is slow until it has answered quickly, and again as soon as one of
    * its attempts becomes old.
@@ -68,6 +70,7 @@ export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clo
     inFlight: 0,
     claiming: false,
     hungry: false,
+    enabledAgain: 0,
     slow: true,
     pausedUntilMs: 0,
     pauseReason: undefined,

@@ -1,6 +1,7 @@
 /** Deliveries from the event log to real receivers: what arrives, what is charged, and what happens to failures. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { testAddress } from '../../test/fakes/event-writer.ts'
@@ -155,6 +156,27 @@ test('410 disables the subscription with the reason; pending deliveries continue
   assert.equal(receiver.received.length, tries)
   await subscriptions.patch(owner, subscription.id, { active: true })
   await until('delivery', () => receiver.accepted.has(receiver.received[0]?.events[0]?.id ?? ''))
+})
+
+test('a 410 to a request from before the webhook was enabled again does not switch it off', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t, { ...QUICK, answerLimitMs: PATIENT_MS })
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver((_received, response) => void held.push(response))
+  const { subscription } = await subscribe(receiver)
+  const { subscriptions } = rig.webhooks
+  const isActive = async () => (await subscriptions.find(owner.accountId, subscription.id)).active
+  await rig.emitBlocks(2)
+  await until('both are under way', () => held.length === 2)
+  held[0]?.writeHead(410).end()
+  await until('switched off', async () => !(await isActive()))
+  receiver.answer = accept
+  await subscriptions.patch(owner, subscription.id, { active: true })
+  held[1]?.writeHead(410).end()
+  await until('both are delivered', () => receiver.accepted.size === 2)
+  assert.equal(await isActive(), true)
+  receiver.answer = status(410)
+  await rig.emitBlocks(1)
+  await until('switched off by a later one', async () => !(await isActive()))
 })
 
 test('a receiver that hangs does not delay another one', async (t) => {

@@ -109,7 +109,10 @@ export class DeliveryWorker {
         this.#queues.set(id, createReceiverQueue(subscription, this.#deps.clock))
         continue
       }
-      if (subscription.active && !queue.subscription.active) queue.hungry = true
+      if (subscription.active && !queue.subscription.active) {
+        queue.hungry = true
+        queue.enabledAgain++
+      }
       queue.subscription = subscription
       // Health is written without reading it back, so a record that was seen before is older than what the queue knows.
       if (subscription !== queue.record) queue.failingSinceMs = subscription.failingSinceMs
@@ -277,12 +280,13 @@ export class DeliveryWorker {
     queue.pauseReason = undefined
     const jobs = taken.slice(0, reserved.count)
     if (jobs.length < taken.length) this.#pause(queue, 'credits_exhausted', taken.slice(reserved.count))
+    const { enabledAgain } = queue
     const attempt = await this.#attempt(queue, jobs)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
     // An attempt that our own shutdown cut short is not a failure of the receiver.
     if (this.#isCutShort && !attempt.delivered) this.#writer.giveBack(jobs)
-    else this.#record(queue, jobs, attempt)
+    else this.#record(queue, jobs, attempt, enabledAgain === queue.enabledAgain)
   }
 
   async #attempt(queue: ReceiverQueue, jobs: readonly Job[]): Promise<DeliveryAttempt> {
@@ -312,15 +316,17 @@ export class DeliveryWorker {
     return fresh
   }
 
-  #record(queue: ReceiverQueue, jobs: readonly Job[], attempt: DeliveryAttempt): void {
+  /** @param mayDisable false if its owner has enabled the subscription since the request was sent */
+  #record(queue: ReceiverQueue, jobs: readonly Job[], attempt: DeliveryAttempt, mayDisable: boolean): void {
     queue.slow = attempt.durationMs >= SLOW_ANSWER_MS
     if (attempt.delivered) queue.breaker.success()
     else queue.breaker.failure()
     const before = { subscriptionId: queue.id, failingSinceMs: queue.failingSinceMs }
     const result = outcomesOf(jobs, attempt, before, this.#deps.random, this.#deps.retryDelaysMs)
     queue.failingSinceMs = result.failingSinceMs
-    this.#writer.add(result.outcomes, result.health)
-    if (result.disable !== undefined) this.#switchOff(queue)
+    const disable = mayDisable ? result.disable : undefined
+    this.#writer.add(result.outcomes, { ...result.health, ...disabling(disable, attempt.atMs) })
+    if (disable !== undefined) this.#switchOff(queue)
   }
 
   /**
