@@ -15,6 +15,7 @@ const SEVERAL_SHARES = statement(
   'SELECT place, 12 / part AS part FROM unnest($1::int[]) WITH ORDINALITY q (part, place) ORDER BY place DESC',
 )
 const JOINED_SHARE = statement('joined_share', 'SELECT 12 / $1::int AS part', SEVERAL_SHARES)
+const TWO_OF_ALL = 'SELECT place, 1 AS part FROM unnest($1::int[]) WITH ORDINALITY q (part, place) LIMIT 2'
 const SLEEP = statement('sleep', 'SELECT pg_sleep($1), pg_backend_pid() AS pid')
 
 test('statements of one turn share connections, and each has its own answer', {
@@ -85,6 +86,12 @@ test('statements that differ in their values become one, and each has its own an
     ])
     await assert.rejects(Promise.all([part(0), part(1)]), /division by zero/)
     assert.equal(await part(1), 12)
+    const incomplete = statement('incomplete', JOINED_SHARE.text, statement('two_of_all', TWO_OF_ALL))
+    const outcomes = await Promise.allSettled([1, 2, 3].map((value) => ask(incomplete, [value])))
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected'],
+    )
   } finally {
     await database.close()
     await place.remove()

@@ -48,6 +48,9 @@ function joined(asked: readonly SentTogether[]): SentTogether[] {
       values: first.map((_, parameter) => same.map(({ values }) => values[parameter])),
       resolve(rows) {
         for (const row of rows) same[(row as PlacedRow).place - 1]?.resolve([row])
+        // Nobody waits for ever, and no page is taken for empty, if the server leaves one out.
+        for (const { reject } of same)
+          reject(new Error(`${forSeveral.name} has not answered all of its parts`))
       },
       reject(error) {
         for (const { reject } of same) reject(error)
