@@ -123,7 +123,16 @@ async function setUp(t: TestContext) {
     })
     return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as T)
   }
-  return { clock, store, writer, recorderOf, rows }
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  /** For a recorder of all markets, from a venue that has no history. */
+  const partsOf = (name: Name) => ({
+    ...{ plan: VENUES[name].plan, symbol: 'BTC' as const, store, writer, clock, log, signal: stop.signal },
+    tracker: createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
+    catalogue: createMarketWriter({ store, log }),
+    venue: { history: async function* () {} } as unknown as Venue,
+  })
+  return { clock, store, writer, recorderOf, rows, partsOf }
 }
 
 test('a row of a contract holds the last price and the figures of its instant, not those of the moment it is taken', async (t) => {
@@ -171,18 +180,9 @@ test('the reference price of a row is the last tick at or before it', async (t) 
 })
 
 test('the reference price of a row is the one that the market settles on, though its first listing did not name it', async (t) => {
-  const { clock, store, writer, rows } = await setUp(t)
-  const stop = new AbortController()
-  t.after(() => stop.abort())
-  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-  const catalogue = createMarketWriter({ store, log })
-  const venue = { history: async function* () {} } as unknown as Venue
-  const { plan } = VENUES.polymarket
-  const { signal } = stop
+  const { clock, rows, partsOf } = await setUp(t)
   clock.set(START_MS - 120_000)
-  const recorder = recordMarkets({
-    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
-  })
+  const recorder = recordMarkets(partsOf('polymarket'))
   const halfMinute = { of: 'chainlink', windowSeconds: 30 } as const
   const seen = (market: MarketInput): DataObservation => ({
     kind: 'market',
@@ -213,18 +213,9 @@ test('the reference price of a row is the one that the market settles on, though
 
 for (const lost of ['connection', 'number'] as const)
   test(`the last price of a row is the venue's figure where trades since the last known one may be lost: ${lost}`, async (t) => {
-    const { clock, store, writer, rows } = await setUp(t)
-    const stop = new AbortController()
-    t.after(() => stop.abort())
-    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-    const catalogue = createMarketWriter({ store, log })
-    const venue = { history: async function* () {} } as unknown as Venue
-    const { plan } = VENUES.kalshi
-    const { signal } = stop
+    const { clock, rows, partsOf } = await setUp(t)
     clock.set(START_MS - 120_000)
-    const recorder = recordMarkets({
-      ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
-    })
+    const recorder = recordMarkets(partsOf('kalshi'))
     const id = 'KXBTC15M-X'
     const figures = (timeMs: number, lastPrice: string): DataObservation => ({
       kind: 'market_ticker',
@@ -312,17 +303,8 @@ for (const volume of ['0.00', null])
 
 for (const closesAfter of [undefined, 302_000])
   test(`open interest at a point of the grid is the last figure at or before it that was received, else that of the list${closesAfter ? ', also of a contract that closes just after it' : ''}`, async (t) => {
-    const { clock, store, writer, rows } = await setUp(t)
-    const stop = new AbortController()
-    t.after(() => stop.abort())
-    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-    const catalogue = createMarketWriter({ store, log })
-    const venue = { history: async function* () {} } as unknown as Venue
-    const { plan } = VENUES.kalshi
-    const { signal } = stop
-    const recorder = recordMarkets({
-      ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
-    })
+    const { clock, rows, partsOf } = await setUp(t)
+    const recorder = recordMarkets(partsOf('kalshi'))
     const interest = (timeMs: number, openInterest: string): DataObservation => ({
       kind: 'open_interest',
       ...about('kalshi', 'KXBTC15M-X', timeMs),
@@ -786,6 +768,7 @@ test('after a restart a trade that was negotiated away from the book is volume, 
   // A volume that is left out proves nothing.
   second.market = { ...second.market, volume: null }
   await restoreMarket({
+    hasVolume: true,
     patiently: (read) => read(),
     plan: VENUES.kalshi.plan,
     recorder: second,
@@ -822,6 +805,7 @@ test('after a restart a running candle with a block trade alone has its midpoint
     }
     const second = recorderOf('kalshi')
     await restoreMarket({
+      hasVolume: true,
       patiently: (read) => read(),
       plan: VENUES.kalshi.plan,
       recorder: second,
@@ -865,6 +849,7 @@ test('a trade that was stored just before the end is counted by the start, where
     )
     const second = recorderOf(name)
     await restoreMarket({
+      hasVolume: true,
       patiently: (read) => read(),
       ...{ plan: VENUES[name].plan, recorder: second, recordedFromMs: START_MS },
       ...{ series: store.series, coverage: store.coverage },
@@ -903,6 +888,7 @@ test('midpoints that are requested after a restart take their place in a closed 
     })
     const second = recorderOf('polymarket')
     await restoreMarket({
+      hasVolume: true,
       patiently: (read) => read(),
       ...{ plan: polymarketPlan, recorder: second, recordedFromMs: START_MS },
       ...{

@@ -49,7 +49,7 @@ export async function restoreMarket(options: {
   /** Trades before this instant were final when we started; later ones may have been lost unnoticed. */
   finalBeforeMs: number
   /** Whether the volume is that of the newest list. */
-  hasVolume?: boolean
+  hasVolume: boolean
   signal: AbortSignal
   /**
    * Repeats a read from the store until it succeeds, because with only half of the stored rows candles would stay
@@ -122,7 +122,7 @@ export async function restoreMarket(options: {
   let sentToMs = 0
   try {
     // A volume that is left out, or older, does not prove that nothing was traded.
-    if (options.hasVolume === false || volume == null || Number(volume) > 0) {
+    if (!options.hasVolume || volume == null || Number(volume) > 0) {
       await requestFromVenue()
       sentToMs = nowMs - LISTED_AFTER_MS
     }

@@ -58,6 +58,7 @@ async function setUp(t: TestContext, name: Name) {
     during(recorder)
     await writer.flush()
     await restoreMarket({
+      hasVolume: true,
       ...{ plan, recorder, series: store.series, coverage: store.coverage, recordedFromMs: START_MS },
       ...{ venue: { async *history() {} } as unknown as Venue, patiently: (read) => read() },
       ...{ nowMs: START_MS + ms, finalBeforeMs: finalMs, signal: new AbortController().signal },
