@@ -181,8 +181,8 @@ export async function hasList(bytes: Uint8Array, member: string): Promise<boolea
 
 /**
  * Iterates over one list of a large JSON object, yielding to the event loop every few milliseconds. The time is checked
- * before every element, because the caller may spend long on one, and within a long one. The text must be valid JSON; a member that is missing
- * or not a list has no elements, see `hasList`.
+ * before every element, because the caller may spend long on one, and within a long one. The text must be valid JSON; a
+ * member that is missing or not a list has no elements, see `hasList`.
  */
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = textOf(bytes)
