@@ -1,14 +1,17 @@
 /**
  * What one process has sent to another over TCP, and whether it has arrived there. Bytes are counted per connection,
- * which both processes know by the port of the client.
+ * which both processes know by its two ports: a client may use one port for connections to several servers.
  */
 import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** The client's port → bytes sent on the connection so far. */
-export type SentBytes = Readonly<Record<number, number>>
+/** The ports of a connection, the client's first. */
+type Ports = `${number}-${number}`
+
+/** Bytes sent on each connection so far. */
+export type SentBytes = Readonly<Record<Ports, number>>
 
 export interface TcpEnd {
   /** Everything sent so far on connections that are open. */
@@ -33,6 +36,13 @@ const until = async (isDone: () => boolean, what: () => string) => {
     await turn()
   }
 }
+
+/** Nothing while it is not connected, or no longer. */
+const clientPorts = ({ localPort, remotePort }: Socket): Ports | undefined =>
+  localPort === undefined || remotePort === undefined ? undefined : `${localPort}-${remotePort}`
+
+const serverPorts = ({ localPort, remotePort }: Socket): Ports | undefined =>
+  localPort === undefined || remotePort === undefined ? undefined : `${remotePort}-${localPort}`
 
 /** Connections that have ended or are currently not being read are skipped. */
 const hasRead = (socket: Socket, bytes: number) =>
@@ -66,14 +76,19 @@ export function clientEnd(): TcpEnd {
         () => 'a connection is not established',
       )
       return Object.fromEntries(
-        [...sockets].flatMap(({ localPort, bytesWritten }) =>
-          localPort === undefined ? [] : [[localPort, bytesWritten]],
-        ),
+        [...sockets].flatMap((socket) => {
+          const ports = clientPorts(socket)
+          return ports === undefined ? [] : [[ports, socket.bytesWritten]]
+        }),
       )
     },
     received: (sent) =>
       until(
-        () => [...sockets].every((socket) => hasRead(socket, sent[socket.localPort ?? 0] ?? 0)),
+        () =>
+          [...sockets].every((socket) => {
+            const ports = clientPorts(socket)
+            return ports === undefined || hasRead(socket, sent[ports] ?? 0)
+          }),
         () => `not received: ${JSON.stringify(sent)}`,
       ),
   }
@@ -81,24 +96,25 @@ export function clientEnd(): TcpEnd {
 
 /** The server's end of all connections that this process accepts from now on. */
 export function serverEnd(): TcpEnd {
-  /** By the client's port. Ended connections stay, so that nobody waits until they are accepted. */
-  const sockets = new Map<number, Socket>()
+  /** Ended connections stay, so that nobody waits until they are accepted. */
+  const sockets = new Map<string, Socket>()
   subscribe('net.server.socket', (message) => {
     const { socket } = message as { socket: Socket }
-    if (socket.remotePort !== undefined) sockets.set(socket.remotePort, socket)
+    const ports = serverPorts(socket)
+    if (ports !== undefined) sockets.set(ports, socket)
   })
   return {
     sent: async () =>
       Object.fromEntries(
         [...sockets]
           .filter(([, { destroyed }]) => !destroyed)
-          .map(([port, { bytesWritten }]) => [port, bytesWritten]),
+          .map(([ports, { bytesWritten }]) => [ports, bytesWritten]),
       ),
     received: (sent) =>
       until(
         () =>
-          Object.entries(sent).every(([port, bytes]) => {
-            const socket = sockets.get(Number(port))
+          Object.entries(sent).every(([ports, bytes]) => {
+            const socket = sockets.get(ports)
             return socket !== undefined && hasRead(socket, bytes)
           }),
         () => `not received: ${JSON.stringify(sent)}`,
@@ -112,31 +128,33 @@ export function serverEnd(): TcpEnd {
  */
 export function ownConnections(): () => Promise<void> {
   const clients = new Set<Socket>()
-  /** By the client's port; an ended connection stays until its client has ended too. */
-  const servers = new Map<number, Socket>()
-  /** Clients whose server is in another process or thread: since when they have not been accepted here, by port. */
-  const foreign = new Map<number, number>()
-  const isForeign = (port: number) => {
-    const sinceMs = foreign.get(port) ?? performance.now()
-    foreign.set(port, sinceMs)
+  /** An ended connection stays until its client has ended too. */
+  const servers = new Map<Ports, Socket>()
+  /** Clients whose server is in another process or thread: since when they have not been accepted here. */
+  const foreign = new Map<Ports, number>()
+  const isForeign = (ports: Ports) => {
+    const sinceMs = foreign.get(ports) ?? performance.now()
+    foreign.set(ports, sinceMs)
     return performance.now() - sinceMs > UNREAD_AFTER_MS
   }
   subscribe('net.client.socket', (message) => {
     const { socket } = message as { socket: Socket }
     clients.add(socket)
-    let port: number | undefined
+    let ports: Ports | undefined
     socket.once('connect', () => {
-      port = socket.localPort
+      ports = clientPorts(socket)
     })
     socket.once('close', () => {
       clients.delete(socket)
-      if (port !== undefined) foreign.delete(port)
-      if (port !== undefined && servers.get(port)?.destroyed) servers.delete(port)
+      if (ports === undefined) return
+      foreign.delete(ports)
+      if (servers.get(ports)?.destroyed) servers.delete(ports)
     })
   })
   subscribe('net.server.socket', (message) => {
     const { socket } = message as { socket: Socket }
-    if (socket.remotePort !== undefined) servers.set(socket.remotePort, socket)
+    const ports = serverPorts(socket)
+    if (ports !== undefined) servers.set(ports, socket)
   })
   return async () => {
     for (let round = 0, before = -1; round < MAX_ROUNDS; round++) {
@@ -146,28 +164,33 @@ export function ownConnections(): () => Promise<void> {
         () => 'a connection is not established',
       )
       let now = 0
-      const asked: [port: number, bytes: number][] = []
-      for (const { localPort, bytesWritten } of clients) {
-        if (localPort === undefined) continue
-        asked.push([localPort, bytesWritten])
-        now += bytesWritten
+      const asked: [ports: Ports, bytes: number][] = []
+      for (const client of clients) {
+        const ports = clientPorts(client)
+        if (ports === undefined) continue
+        asked.push([ports, client.bytesWritten])
+        now += client.bytesWritten
       }
-      const answered = new Map<number, number>()
-      for (const [port, { destroyed, bytesWritten }] of servers) {
+      const answered = new Map<Ports, number>()
+      for (const [ports, { destroyed, bytesWritten }] of servers) {
         if (destroyed) continue
-        answered.set(port, bytesWritten)
+        answered.set(ports, bytesWritten)
         now += bytesWritten
       }
       await until(
         () =>
-          asked.every(([port, bytes]) => {
-            const server = servers.get(port)
-            return server === undefined ? isForeign(port) : hasRead(server, bytes)
+          asked.every(([ports, bytes]) => {
+            const server = servers.get(ports)
+            return server === undefined ? isForeign(ports) : hasRead(server, bytes)
           }),
         () => `requests are not received: ${JSON.stringify(asked)}`,
       )
       await until(
-        () => clients.values().every((client) => hasRead(client, answered.get(client.localPort ?? 0) ?? 0)),
+        () =>
+          clients.values().every((client) => {
+            const ports = clientPorts(client)
+            return ports === undefined || hasRead(client, answered.get(ports) ?? 0)
+          }),
         () => `answers are not received: ${JSON.stringify([...answered])}`,
       )
       if (now === before) return
