@@ -133,7 +133,7 @@ const BATCHES = [
   /^sandbox\/(exchanges|predictions)\//,
   // Short files of small folders.
   /^src\/(accounts|api|app|cli|config|contract|core|dashboard|events|gate|relay|stream)\//,
-  /^test\/(architecture|clients|mcp|redacted-addresses|sandbox)/,
+  /^test\/(architecture|clients|mcp|redacted-addresses|sandbox|sent-bytes)/,
 ]
 /** These start first, so that the run does not end with one of them running alone. */
 const LONG = [

@@ -4,6 +4,7 @@
  * silent, and never lets hours pass while a write waits for the disk. Another process may follow the clock: each step
  * begins there and waits until that process has finished it.
  */
+import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -20,6 +21,8 @@ export interface PacedClock extends Clock {
 }
 
 const TURNS_PER_STEP = 3
+/** A longer wait is a defect: what a test waits for takes minutes of its clock. */
+const SETTLES_WITHIN_MS = 2 * 3_600_000
 
 export function pacedClock(startMs: number, stepMs = 100): PacedClock {
   const received = ownConnections()
@@ -50,7 +53,10 @@ export function pacedClock(startMs: number, stepMs = 100): PacedClock {
         isDone = true
       })
       watched.catch(() => {})
-      while (!isDone) await step()
+      for (const giveUpMs = steered.now() + SETTLES_WITHIN_MS; !isDone; ) {
+        assert.ok(steered.now() < giveUpMs, `not settled after ${SETTLES_WITHIN_MS} ms of the clock`)
+        await step()
+      }
       return watched
     },
   }
