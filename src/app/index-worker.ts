@@ -1,5 +1,6 @@
 /** Runs the indexer in its own thread, to which the answers of nodes are transferred. */
 import type { Indexer } from '../indexer/indexer.ts'
+import { UnreadableAnswerError } from '../indexer/read-chain.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { IndexThreadData } from './index-thread.ts'
@@ -22,6 +23,7 @@ export function startIndexWorker({
   const { call, ended, close } = threadCalls<Indexer>(FILE, {
     name: INDEX_THREAD,
     data,
+    errors: [UnreadableAnswerError],
     onEvent: (detail) => onUnreadable(String(detail)),
   })
   return {

@@ -3,6 +3,7 @@
  * mempool without being accepted is dropped.
  */
 
+import { isAmount } from '../core/chain/is-amount.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { Outpoint } from '../core/chain/transaction.ts'
 import { readTransaction } from '../core/chain/transaction-json.ts'
@@ -11,7 +12,7 @@ import { eventBatch } from './batch.ts'
 import type { EarlierAcceptance } from './earlier-acceptance.ts'
 import { enterTransactions, type SeenTransaction } from './enter-transactions.ts'
 import type { PendingTransactions } from './pending-transactions.ts'
-import { parse, UnreadableAnswerError } from './read-chain.ts'
+import { isHash, parse, UnreadableAnswerError } from './read-chain.ts'
 
 export interface ApplyMempoolOptions {
   store: ChainStore
@@ -47,6 +48,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
   const asked = new Map<string, Members>()
   for (const json of entriesOf(options.bytes)) {
     const txId = idOf(json)
+    if (json === null || txId === undefined) continue
     const isOrphan = json.is_orphan === true
     const isPending = pending.has(txId)
     if (isPending) pending.inMempool(txId, { mempool, atMs, isOrphan }, () => spendsOf(json))
@@ -86,16 +88,18 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<Mempoo
 
 type Members = Record<string, unknown>
 
-function entriesOf(bytes: Uint8Array): Members[] {
+function entriesOf(bytes: Uint8Array): (Members | null)[] {
   const entries = parse(bytes).mempoolEntries
   // Taken for an empty mempool, it would drop everything that is pending.
   if (!Array.isArray(entries)) throw new UnreadableAnswerError('mempoolEntries is missing')
-  return entries as Members[]
+  return entries as (Members | null)[]
 }
 
-function idOf(entry: Members): string {
-  const verbose = (entry.transaction as Members).verboseData as Members
-  return String(verbose.transactionId)
+/** Undefined for an entry that does not name its transaction. It does not hide the others. */
+function idOf(entry: Members | null): string | undefined {
+  const transaction = entry?.transaction as { verboseData?: { transactionId?: unknown } | null } | null
+  const txId = transaction?.verboseData?.transactionId
+  return isHash(txId) ? txId : undefined
 }
 
 function spendsOf(entry: Members): Outpoint[] {
@@ -110,7 +114,7 @@ function readEntry(entry: Members, txId: string): SeenTransaction | undefined {
   return {
     txId,
     // The node does not know the fee of an orphan.
-    fee: isOrphan ? null : BigInt(entry.fee as number | bigint),
+    fee: isOrphan || !isAmount(entry.fee) ? null : BigInt(entry.fee),
     isOrphan,
     transaction: read.transaction,
     firstSeen: 'mempool',

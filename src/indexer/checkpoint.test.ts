@@ -25,6 +25,7 @@ function rig(node: { from: number; to: number }, recordedTo?: number) {
     mempool: unused,
     acceptedFromBelow: unused,
     block: unused,
+    avoid() {},
   }
   const indexer = {
     chainBlockBelow: async (steps: number) => block(Math.max(90, 100 - steps)),

@@ -6,6 +6,7 @@
 import { gapBetween } from '../events/gap-event.ts'
 import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { answerReader } from './answer-reader.ts'
 import { EARLIER_DEPTH } from './earlier-acceptance.ts'
 import type { Indexer } from './indexer.ts'
 
@@ -77,7 +78,10 @@ async function knowEarlier(
   if (answer.kind === 'unavailable') throw new Error(answer.detail)
   // The node no longer has anything below that block.
   if (answer.kind === 'unknown_block') return undefined
-  return indexer.knowEarlier(answer.bytes, { upTo, untilBlueScore: untilBlueScore(from) })
+  const { bytes, node } = answer
+  return answerReader(queries, 0)(node, () =>
+    indexer.knowEarlier(bytes, { upTo, untilBlueScore: untilBlueScore(from) }),
+  )
 }
 
 /**

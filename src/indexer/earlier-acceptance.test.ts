@@ -39,7 +39,7 @@ test('another copy of a transaction that was accepted before the index began is 
   await upstreams.ready(10_000)
   const rpc = await plainClient(node.url)
   t.after(() => rpc.close())
-  const queries = createChainQueries(upstreams, new AbortController().signal)
+  const queries = createChainQueries(upstreams, systemClock, new AbortController().signal)
 
   // A block that is merged later carries a copy of the last payments.
   const accepting = node.truth.chain().findLast(({ accepted }) => accepted.length > 3)
@@ -77,25 +77,26 @@ test('another copy of a transaction that was accepted before the index began is 
 })
 
 test('what left the chain is not known as accepted, and all is forgotten when no copy can come any more', () => {
+  const hash = (digit: string) => digit.repeat(64)
   const answer = Buffer.from(
     JSON.stringify({
       acceptedTransactionIds: [
-        { acceptingBlockHash: '1', acceptedTransactionIds: ['a'] },
-        { acceptingBlockHash: '2', acceptedTransactionIds: ['b', 'c'] },
-        { acceptingBlockHash: '3', acceptedTransactionIds: ['d'] },
+        { acceptingBlockHash: hash('1'), acceptedTransactionIds: [hash('a')] },
+        { acceptingBlockHash: hash('2'), acceptedTransactionIds: [hash('b'), hash('c')] },
+        { acceptingBlockHash: hash('3'), acceptedTransactionIds: [hash('d')] },
       ],
     }),
   )
   const earlier = new EarlierAcceptance()
-  const known = () => ['a', 'b', 'c', 'd'].filter((txId) => earlier.has(txId)).join('')
+  const known = () => ['a', 'b', 'c', 'd'].filter((txId) => earlier.has(hash(txId))).join('')
   const untilBlueScore = EARLIER_DEPTH
-  assert.equal(earlier.take(answer, { upTo: '9', untilBlueScore }), undefined)
+  assert.equal(earlier.take(answer, { upTo: hash('9'), untilBlueScore }), undefined)
   assert.equal(known(), '')
-  assert.equal(earlier.take(answer, { upTo: undefined, untilBlueScore }), '3')
+  assert.equal(earlier.take(answer, { upTo: undefined, untilBlueScore }), hash('3'))
   assert.equal(known(), 'abcd')
-  assert.equal(earlier.take(answer, { upTo: '2', untilBlueScore }), '2')
+  assert.equal(earlier.take(answer, { upTo: hash('2'), untilBlueScore }), hash('2'))
   assert.equal(known(), 'abc')
-  earlier.undo(['3', '2'])
+  earlier.undo([hash('3'), hash('2')])
   assert.equal(known(), 'a')
   earlier.seenTo({ hash: '4', blueScore: untilBlueScore - 1 })
   assert.equal(known(), 'a')

@@ -6,7 +6,7 @@
  *   the index begins, or restarts while young ──▶ known ──all blocks are seen far enough above──▶ forgotten
  */
 import type { ChainPlace } from '../store/chain.ts'
-import { parseLoose } from './read-chain.ts'
+import { isHash, parseLoose, UnreadableAnswerError } from './read-chain.ts'
 
 /**
  * In blue score: twenty seconds at ten blocks per second. That is four times the network delay that the consensus rules
@@ -21,6 +21,11 @@ export interface EarlierBounds {
   readonly untilBlueScore: number
 }
 
+interface Acceptance {
+  readonly acceptingBlockHash: string
+  readonly acceptedTransactionIds: readonly string[]
+}
+
 export class EarlierAcceptance {
   readonly #blocks = new Map<string, readonly string[]>()
   #txIds: ReadonlySet<string> = new Set()
@@ -28,9 +33,9 @@ export class EarlierAcceptance {
 
   /** Returns the last block taken. Returns undefined and takes nothing if `upTo` has left the chain. */
   take(bytes: Uint8Array, { upTo, untilBlueScore }: EarlierBounds): string | undefined {
-    const { acceptedTransactionIds } = parseLoose(bytes) as {
-      acceptedTransactionIds: { acceptingBlockHash: string; acceptedTransactionIds: string[] }[]
-    }
+    const { acceptedTransactionIds } = parseLoose(bytes)
+    if (!isAcceptance(acceptedTransactionIds))
+      throw new UnreadableAnswerError('acceptedTransactionIds is not of the expected form')
     const last = acceptedTransactionIds.findLastIndex(
       ({ acceptingBlockHash }) => upTo === undefined || acceptingBlockHash === upTo,
     )
@@ -62,4 +67,14 @@ export class EarlierAcceptance {
   #join(): void {
     this.#txIds = new Set([...this.#blocks.values()].flat())
   }
+}
+
+function isAcceptance(value: unknown): value is Acceptance[] {
+  if (!Array.isArray(value)) return false
+  return (value as (Partial<Acceptance> | null)[]).every(
+    (block) =>
+      isHash(block?.acceptingBlockHash) &&
+      Array.isArray(block?.acceptedTransactionIds) &&
+      block.acceptedTransactionIds.every(isHash),
+  )
 }

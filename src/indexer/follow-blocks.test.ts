@@ -63,6 +63,7 @@ async function fillOver(
     mempool: unknown,
     acceptedFromBelow: unknown,
     block: async () => undefined,
+    avoid() {},
     ends: async () => ({ node: 'a', sink: block('3', newestBlueScore), oldest }),
   }
   const stop = new AbortController()

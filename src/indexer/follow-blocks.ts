@@ -13,6 +13,7 @@ import type { Wake } from '../kit/wake.ts'
 import type { BlockFacts, ChainQueries } from '../relay/chain-queries.ts'
 import type { NotificationBatch, NotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap, ChainPlace } from '../store/chain.ts'
+import { answerReader } from './answer-reader.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -57,6 +58,7 @@ const MAX_MISSING = 100
 
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
   const { indexer, queue, clock, wake, signal } = options
+  const read = answerReader(options.queries)
   let failures = 0
   /**
    * Oldest first. Filling from the first place runs up to the end of the chain and so covers the others, which matter
@@ -168,7 +170,10 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         reached = -1
         continue
       }
-      const { newestSeq, lastChainBlock } = await indexer.applyBlocks(low, answer.bytes)
+      const asked = low
+      const { newestSeq, lastChainBlock } = await read(answer.node, () =>
+        indexer.applyBlocks(asked, answer.bytes),
+      )
       if (newestSeq !== undefined) options.onWritten(newestSeq)
       if (lastChainBlock === undefined || lastChainBlock.hash === low) {
         if (goal === undefined || (lastChainBlock?.blueScore ?? -1) >= goal.blueScore) return true

@@ -14,6 +14,7 @@ import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { answerReader } from './answer-reader.ts'
 import { findKnownBlock, startAfterGap, startFirst, startYoung } from './checkpoint.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
 import { watchStandstill } from './standstill.ts'
@@ -75,6 +76,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     },
   }
   const lighter = watchStandstill(clock)
+  const read = answerReader(queries)
 
   while (!signal.aborted) {
     let again = false
@@ -142,7 +144,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     { bytes, node, isPart = false }: { bytes: Uint8Array; node: string; isPart?: boolean },
   ): Promise<boolean> {
     const force = lighter.stoodMs() > PATIENCE_MS
-    const applied = await indexer.applyChain(startHash, bytes, force, isPart)
+    const applied = await read(node, () => indexer.applyChain(startHash, bytes, force, isPart))
     unproven = undefined
     lostRounds = 0
     lighter.ended(node, applied.behindAt)

@@ -1,10 +1,11 @@
 /**
  * Polls the whole mempool, because the node has no notification for it. While transactions flow, a poll follows
- * after four times as long as the last one took, but no sooner than `minMs` and no later than `flowMs`. A node that needs longer than `flowMs` per poll is
- * polled half of the time.
+ * after four times as long as the last one took, but no sooner than `minMs` and no later than `flowMs`. A node that
+ * needs longer than `flowMs` per poll is polled half of the time.
  */
 import type { Clock } from '../kit/clock.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
+import { answerReader } from './answer-reader.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface MempoolPace {
@@ -37,6 +38,7 @@ export interface FollowMempoolOptions {
 
 export async function followMempool(options: FollowMempoolOptions): Promise<void> {
   const { indexer, queries, clock, signal } = options
+  const read = answerReader(queries)
   while (!signal.aborted) {
     if (!options.hasStart()) {
       await clock.sleep(options.pace().minMs, signal).catch(() => {})
@@ -47,7 +49,8 @@ export async function followMempool(options: FollowMempoolOptions): Promise<void
     try {
       const answer = await queries.mempool(options.prefer())
       if (answer.kind === 'bytes') {
-        const applied = await indexer.applyMempool(answer.bytes, options.mempoolOf(answer.node))
+        const { bytes, node } = answer
+        const applied = await read(node, () => indexer.applyMempool(bytes, options.mempoolOf(node)))
         if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
         isFlowing = applied.isFlowing
       } else if (answer.kind === 'unavailable') options.onTrouble(answer.detail)

@@ -53,7 +53,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const { upstreams, indexer, clock, watched } = options
   const stop = new AbortController()
   const { signal } = stop
-  const queries = createChainQueries(upstreams, signal)
+  const queries = createChainQueries(upstreams, clock, signal)
   const queue = createNotificationQueue(clock)
   const chainWake = createWake(clock)
   const blocksWake = createWake(clock)

@@ -43,6 +43,12 @@ const MERGED_MORE_TO_COME = 1_000
 
 type Members = Record<string, unknown>
 
+const HASH = /^[0-9a-f]{64}$/
+/** Later ones have no date. */
+const MAX_TIME_MS = 8.64e15
+
+export const isHash = (value: unknown): value is string => typeof value === 'string' && HASH.test(value)
+
 export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError'
 }
@@ -59,16 +65,16 @@ export function readChain(bytes: Uint8Array): ReadChain {
     removed: hashes(answer.removedChainBlockHashes, 'removedChainBlockHashes'),
     added,
     goesOn: added.length >= MORE_TO_COME || mergedIn(blocks as Members[]) >= MERGED_MORE_TO_COME,
-    block: (index) => readBlock(blocks[index] as Members, added[index] ?? ''),
+    block: (index) => orUnreadable(() => readBlock(blocks[index] as Members, added[index] ?? '')),
   }
 }
 
 /** Each block's DAA score exceeds that of the one before it by the number of blocks that it merges. */
-function mergedIn(blocks: readonly Members[]): number {
+function mergedIn(blocks: readonly (Members | null)[]): number {
   const [first, last] = [blocks[0], blocks.at(-1)].map(
-    (block) => block?.chainBlockHeader as Members | undefined,
+    (block) => block?.chainBlockHeader as Members | null | undefined,
   )
-  return first === undefined || last === undefined ? 0 : score(last, 'daaScore') - score(first, 'daaScore')
+  return first == null || last == null ? 0 : score(last, 'daaScore') - score(first, 'daaScore')
 }
 
 export interface ReadDagBlock {
@@ -82,15 +88,17 @@ export interface ReadDagBlock {
 
 /** A block from a notification or from getBlocks. No value read here exceeds 2^53. */
 export function readDagBlock(block: unknown): ReadDagBlock {
-  const { header, verboseData } = block as { header: Members; verboseData: Members }
-  return {
-    hash: String(header.hash),
-    daaScore: score(header, 'daaScore'),
-    blueScore: score(header, 'blueScore'),
-    timeMs: score(header, 'timestamp'),
-    transactionIds: hashes(verboseData.transactionIds, 'transactionIds'),
-    isChainBlock: verboseData.isChainBlock === true,
-  }
+  return orUnreadable(() => {
+    const { header, verboseData } = block as { header: Members; verboseData: Members }
+    return {
+      hash: hashOf(header.hash, 'hash of a block'),
+      daaScore: score(header, 'daaScore'),
+      blueScore: score(header, 'blueScore'),
+      timeMs: timeOf(header.timestamp, 'timestamp of a block'),
+      transactionIds: hashes(verboseData.transactionIds, 'transactionIds'),
+      isChainBlock: verboseData.isChainBlock === true,
+    }
+  })
 }
 
 /**
@@ -102,13 +110,14 @@ export function readBlockTransactions(block: unknown): { txId: string; transacti
   return (transactions as Members[]).flatMap((json) => {
     const read = readTransaction(json)
     if (!read.ok || isCoinbase(read.transaction)) return []
-    const txId = String((json.verboseData as Members).transactionId)
-    return [{ txId, transaction: read.transaction }]
+    const txId = (json.verboseData as Members | undefined)?.transactionId
+    return isHash(txId) ? [{ txId, transaction: read.transaction }] : []
   })
 }
 
 export function parseLoose(bytes: Uint8Array): Members {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Members
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  return orUnreadable(() => JSON.parse(text) as Members)
 }
 
 export function parse(bytes: Uint8Array): Members {
@@ -117,8 +126,18 @@ export function parse(bytes: Uint8Array): Members {
   return read.value as Members
 }
 
+/** An answer that lacks something is unreadable wherever that is noticed. */
+function orUnreadable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof UnreadableAnswerError) throw error
+    throw new UnreadableAnswerError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
 /** Rejects anything that is not a number, because a range queried by such scores would never end. */
-function score(header: Members, name: 'blueScore' | 'daaScore' | 'timestamp'): number {
+function score(header: Members, name: 'blueScore' | 'daaScore'): number {
   const value = scoreOf(header[name])
   if (value === undefined) throw new UnreadableAnswerError(`${name} of a block is no score`)
   return value
@@ -126,20 +145,34 @@ function score(header: Members, name: 'blueScore' | 'daaScore' | 'timestamp'): n
 
 function hashes(value: unknown, name: string): string[] {
   if (!Array.isArray(value)) throw new UnreadableAnswerError(`${name} is missing`)
-  return value as string[]
+  if (!value.every(isHash)) throw new UnreadableAnswerError(`${name} contains what is no hash`)
+  return value
+}
+
+function hashOf(value: unknown, name: string): string {
+  if (!isHash(value)) throw new UnreadableAnswerError(`the ${name} is no hash`)
+  return value
+}
+
+/** Zero is the time of the first block of a test network. */
+function timeOf(value: unknown, name: string): number {
+  const timeMs = scoreOf(value)
+  if (timeMs === undefined || timeMs > MAX_TIME_MS) throw new UnreadableAnswerError(`the ${name} is no time`)
+  return timeMs
 }
 
 function readBlock(item: Members, hash: string): ReadChainBlock {
   const header = item.chainBlockHeader as Members
   if (header.hash !== undefined && header.hash !== hash)
     throw new UnreadableAnswerError(`the header of ${header.hash} in the place of block ${hash}`)
-  const accepted = item.acceptedTransactions as Members[]
+  const accepted = item.acceptedTransactions
+  if (!Array.isArray(accepted)) throw new UnreadableAnswerError('acceptedTransactions is missing')
   const transactions: ReadTransactionOf[] = []
   const acceptedIds: string[] = []
   const unreadable: { txId: string; detail: string }[] = []
-  for (const json of accepted) {
+  for (const json of accepted as Members[]) {
     const verbose = json.verboseData as Members
-    const txId = String(verbose.transactionId)
+    const txId = hashOf(verbose.transactionId, 'id of a transaction')
     acceptedIds.push(txId)
     const read = readTransaction(json)
     if (!read.ok) {
@@ -150,8 +183,8 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
       txId,
       transaction: read.transaction,
       spent: readSpentOutputs(json),
-      blockHash: String(verbose.blockHash),
-      blockTimeMs: Number(verbose.blockTime),
+      blockHash: hashOf(verbose.blockHash, 'block of a transaction'),
+      blockTimeMs: timeOf(verbose.blockTime, 'time of a transaction'),
     })
   }
   return {
@@ -159,7 +192,7 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
     parents: directParents(header.parentsByLevel),
     blueScore: score(header, 'blueScore'),
     daaScore: score(header, 'daaScore'),
-    timeMs: score(header, 'timestamp'),
+    timeMs: timeOf(header.timestamp, 'timestamp of a block'),
     transactions,
     acceptedIds,
     unreadable,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTurns } from '../../test/fakes/count-turns.ts'
+import { systemClock } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { chainByBlock } from './chain-by-block.ts'
@@ -20,7 +21,7 @@ function nodeWith(headerOf: (place: number) => unknown) {
     },
     callRaw: async () => ({ ok: true, bytes: Buffer.from('{}'), node: 'a' }),
   } as unknown as Upstreams
-  return { asked, queries: createChainQueries(upstreams, new AbortController().signal) }
+  return { asked, queries: createChainQueries(upstreams, systemClock, new AbortController().signal) }
 }
 
 const header = (blueScore: unknown) => ({ blueScore, daaScore: 7, timestamp: 1_000 })

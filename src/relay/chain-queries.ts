@@ -1,5 +1,6 @@
 /** Queries about the chain after a known block. Answers stay bytes and are parsed by the code that applies them. */
 import { scoreOf } from '../core/chain/score.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { type Asked, chainByBlock } from './chain-by-block.ts'
@@ -41,6 +42,8 @@ export interface ChainQueries {
   block(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined>
   /** The end of the chain and the oldest block that a node still has; undefined if no synced node answers. */
   ends(prefer: string | undefined): Promise<ChainEnds | undefined>
+  /** For a while this node is asked only if no other healthy one is left, because its answers cannot be read. */
+  avoid(node: string): void
 }
 
 interface ChainEnds {
@@ -51,10 +54,17 @@ interface ChainEnds {
 
 const UNKNOWN_BLOCK: ReadonlySet<string> = new Set(['block_not_found', 'pruned', 'not_in_chain'])
 const CALL_LIMIT_MS = 60_000
+/** A node that is repaired is followed again within this time. */
+const AVOID_MS = 30_000
 
-export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): ChainQueries {
+export function createChainQueries(upstreams: Upstreams, clock: Clock, signal: AbortSignal): ChainQueries {
+  const avoidedUntilMs = new Map<string, number>()
+  const avoided = () => {
+    for (const [node, untilMs] of avoidedUntilMs) if (elapsedMs(clock) >= untilMs) avoidedUntilMs.delete(node)
+    return avoidedUntilMs.size === 0 ? undefined : new Set(avoidedUntilMs.keys())
+  }
   const options = (prefer: string | undefined) => ({
-    ...{ signal, deadlineMs: CALL_LIMIT_MS, prefer },
+    ...{ signal, deadlineMs: CALL_LIMIT_MS, prefer, avoid: avoided() },
     isPriority: true,
   })
 
@@ -148,6 +158,7 @@ export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): C
       if (sinkFacts === undefined || oldest === undefined) return undefined
       return { node: dag.node, sink: sinkFacts, oldest }
     },
+    avoid: (node) => void avoidedUntilMs.set(node, elapsedMs(clock) + AVOID_MS),
   }
 }
 

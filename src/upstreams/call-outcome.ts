@@ -54,6 +54,8 @@ export interface CallOptions {
   isAbandoned?: (() => boolean) | undefined
   /** The preferred node among equally healthy ones. */
   prefer?: string | undefined
+  /** Nodes that come after all other healthy ones, because their answers were of no use. */
+  avoid?: ReadonlySet<string> | undefined
   /**
    * For several calls whose answers belong together: use this node while it is healthy and can answer, even if it is a
    * backup or its breaker is open. If it fails, another node answers.

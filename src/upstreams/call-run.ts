@@ -161,8 +161,11 @@ export class CallRun {
     const { nodes, links } = this.#context
     const { needsUtxoIndex } = this.#call.method
     const views = nodes.map((node) => node.view(this.#breakerKind))
-    const { prefer, stayOn, asConfigured } = this.#options
-    const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer, stayOn, asConfigured }
+    const { prefer, avoid, stayOn, asConfigured } = this.#options
+    const need = {
+      ...{ utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly },
+      ...{ prefer, avoid, stayOn, asConfigured },
+    }
     const found: NodeLink[] = []
     for (const name of orderOf(views, need)) {
       const link = links.get(name)

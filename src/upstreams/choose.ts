@@ -32,6 +32,8 @@ export interface CallNeed {
   readonly wellOnly?: boolean
   /** Comes first in its class. A caller that follows one node's view asks the same node again. */
   readonly prefer?: string | undefined
+  /** Come after all other healthy ones. */
+  readonly avoid?: ReadonlySet<string> | undefined
   /** Comes before all others, whatever its tier and breaker, as long as it is healthy and can answer at all. */
   readonly stayOn?: string | undefined
   /**
@@ -86,9 +88,10 @@ const RANKS = {
   healthyBackup: 1,
   brokenPrimary: 2,
   brokenBackup: 3,
-  unhealthyPrimary: 4,
-  unhealthyBackup: 5,
-  withoutIndex: 6,
+  avoided: 4,
+  unhealthyPrimary: 5,
+  unhealthyBackup: 6,
+  withoutIndex: 7,
 }
 
 function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; why: string } {
@@ -107,6 +110,7 @@ function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; 
     return { rank: primary ? RANKS.unhealthyPrimary : RANKS.unhealthyBackup, why: `last resort: ${trouble}` }
   }
   if (isStayedOn) return { rank: RANKS.stayedOn, why: 'the call stays on it' }
+  if (need.avoid?.has(node.name)) return { rank: RANKS.avoided, why: 'put back: its answers were of no use' }
   if (node.breaker === 'open') {
     const why = 'put back: calls to it kept failing'
     return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }

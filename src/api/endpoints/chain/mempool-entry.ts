@@ -1,9 +1,9 @@
+import { isAmount } from '../../../core/chain/is-amount.ts'
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import type { ExactJson, JsonLimits } from '../../../kit/exact-json.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
-import { isAmount } from './is-amount.ts'
 
 /**
  * For a node's answer with one transaction: more than 250 kB take in hexadecimal, with a thousand inputs and outputs and

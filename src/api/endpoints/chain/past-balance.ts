@@ -9,13 +9,14 @@
  * subtracted only if nothing of the address moved in between. A node that is behind the index has not counted yet what
  * would be subtracted.
  */
+
+import { isAmount } from '../../../core/chain/is-amount.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type Clock, elapsedMs } from '../../../kit/clock.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import type { ChainStore, HistoryPlace } from '../../../store/chain.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import { furthestNode } from './balance-node.ts'
-import { isAmount } from './is-amount.ts'
 import { nodeTime } from './node-time.ts'
 import { notNow, notOfOneNode, unusableAnswer, upstreamError } from './upstream-error.ts'
 

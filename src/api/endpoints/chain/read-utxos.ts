@@ -2,6 +2,8 @@
  * The unspent outputs of an address according to a node, which returns all of them at once. The answer is kept as bytes
  * and read one output at a time. The bytes are reused until the chain moves, for a second at most.
  */
+
+import { isAmount } from '../../../core/chain/is-amount.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type Clock, elapsedMs, runAfter } from '../../../kit/clock.ts'
 import { type JsonLimits, parseExact } from '../../../kit/exact-json.ts'
@@ -10,7 +12,6 @@ import { Lru } from '../../../kit/lru.ts'
 import { createSingleflight } from '../../../kit/singleflight.ts'
 import type { ChainStore } from '../../../store/chain.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
-import { isAmount } from './is-amount.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 export interface Utxo {
