@@ -33,3 +33,36 @@ test('a connection lost during a probe is one failed probe', async (t) => {
   }
   assert.deepEqual([probes.health('n').state, ...new Set(seen)], ['healthy', 1])
 })
+
+test('one of three nodes that claims to be far ahead does not make the others lag', async (t) => {
+  const nodes = await Promise.all([startFakeNode(), startFakeNode(), startFakeNode()])
+  const names = nodes.map((_, i) => `n${i}`)
+  const probes = startProbing({
+    nodes: nodes.map(({ url }, i) => ({ name: `n${i}`, url })),
+    policy: { network: 'mainnet', lagOut: 600, lagIn: 200, badProbes: 2, goodProbes: 2 },
+    everyMs: 20,
+    timeoutMs: 10_000,
+    ports: { clock: systemClock, dial: dialNode, random: Math.random },
+    onChange: () => {},
+  })
+  const growing = setInterval(() => {
+    for (const { state } of nodes) state.daaScore += 1
+  }, 10)
+  t.after(async () => {
+    clearInterval(growing)
+    probes.close()
+    for (const node of nodes) await node.close()
+  })
+  const areHealthy = () => names.every((name) => probes.health(name).state === 'healthy')
+  await until('all have grown', () => areHealthy() && nodes.every(({ state }) => state.daaScore > 1_000_050))
+  const [liar] = nodes
+  if (liar !== undefined) liar.state.daaScore += 1_000_000
+  const claimed = () => (probes.health('n0').info?.virtualDaaScore ?? 0) > 2_000_000
+  await until('the claim was heard', claimed)
+  for (const node of nodes.slice(1)) {
+    const before = node.received('getServerInfo')
+    await until('some more probes', () => node.received('getServerInfo') > before + 5)
+  }
+  assert.ok(areHealthy())
+  assert.ok(names.every((name) => probes.health(name).lag < 600))
+})

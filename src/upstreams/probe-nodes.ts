@@ -2,10 +2,12 @@
  * Probes every node once a second with `getServerInfo`, on a socket that carries nothing else, and keeps each node's
  * health. A probe that takes too long has failed, and so has one whose socket is lost.
  */
+import { scoreOf } from '../core/chain/score.ts'
 import { elapsedMs } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
 import type { NodePorts } from './node-ports.ts'
+import { reachedScore, type ScoreClaim } from './reached-score.ts'
 import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
 export interface HealthProbesOptions {
@@ -27,19 +29,26 @@ export function startProbing(options: HealthProbesOptions) {
   const sockets: ReconnectingSocket[] = []
   const openProbes = new Map<string, number>()
 
-  /** The highest score reported by an answering node of our network; the chain is at least that far. */
+  /** When the score of each node last grew. */
+  const grewMs = new Map<string, number>()
+
+  /** By the answering nodes of our network. */
   function bestScore(): number {
-    let best = 0
-    for (const { state, info } of healths.values()) {
-      if (info === undefined || state === 'wrong_network' || state === 'down') continue
-      if (info.networkId === policy.network && info.virtualDaaScore > best) best = info.virtualDaaScore
+    const claims: ScoreClaim[] = []
+    for (const [name, { state, info }] of healths) {
+      if (info?.networkId !== policy.network || state === 'wrong_network' || state === 'down') continue
+      const stoodMs = elapsedMs(clock) - (grewMs.get(name) ?? Number.NEGATIVE_INFINITY)
+      claims.push({ score: info.virtualDaaScore, isSynced: info.isSynced, stoodMs })
     }
-    return best
+    return reachedScore(claims, policy.lagOut)
   }
 
   function record(name: string, seen: ProbeResult): void {
     if (stop.signal.aborted) return
     const before = healths.get(name) ?? UNKNOWN_HEALTH
+    const scoreBefore = before.info?.virtualDaaScore
+    if (seen !== undefined && scoreBefore !== undefined && seen.virtualDaaScore > scoreBefore)
+      grewMs.set(name, elapsedMs(clock))
     const after = observe(before, seen, bestScore(), policy)
     healths.set(name, after)
     if (after.state !== before.state) options.onChange(name, before, after)
@@ -106,7 +115,8 @@ export function readServerInfo(bytes: Buffer): ProbeResult {
   if (typeof networkId !== 'string' || typeof isSynced !== 'boolean' || typeof hasUtxoIndex !== 'boolean') {
     return undefined
   }
-  if (typeof virtualDaaScore !== 'number' || virtualDaaScore < 0) return undefined
+  const score = scoreOf(virtualDaaScore)
+  if (score === undefined) return undefined
   const version = typeof serverVersion === 'string' ? serverVersion.slice(0, 60) : ''
-  return { networkId, isSynced, hasUtxoIndex, virtualDaaScore, serverVersion: version }
+  return { networkId, isSynced, hasUtxoIndex, virtualDaaScore: score, serverVersion: version }
 }

@@ -7,7 +7,8 @@ import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import type { ExactJson } from '../../../kit/exact-json.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
 import type { ChainData } from './chain-data.ts'
-import { failureAnswer } from './rpc-error.ts'
+import { MAX_BATCH_ANSWERS_BYTES } from './rpc-codes.ts'
+import { failureAnswer, rpcError } from './rpc-error.ts'
 import { type RpcItem, unitOf } from './rpc-read.ts'
 
 export interface RpcAnswer {
@@ -45,13 +46,23 @@ async function runBatch(
   options: RunOptions,
 ): Promise<RpcAnswer[]> {
   const answers: (RpcAnswer | undefined)[] = new Array(items.length)
-  const put = async (index: number) => {
-    const item = items[index]
-    if (item !== undefined) answers[index] = await answer(item, chain, options)
-  }
   const indexes = items.map((_, index) => index)
   const isHeavy = (index: number) => items[index]?.call?.method.weight === 'heavy'
   const isWrite = (index: number) => items[index]?.call?.method.write === true
+  let held = 0
+  const put = async (index: number) => {
+    const item = items[index]
+    if (item === undefined) return
+    // The answer to a write is short, and the caller has to know it.
+    const mayDrop = item.call !== undefined && !isWrite(index)
+    if (mayDrop && held > MAX_BATCH_ANSWERS_BYTES) {
+      answers[index] = tooMuch(item)
+      return
+    }
+    const found = await answer(item, chain, options)
+    held += found.result?.length ?? 0
+    answers[index] = mayDrop && held > MAX_BATCH_ANSWERS_BYTES ? tooMuch(item) : found
+  }
   const writes = indexes.filter(isWrite)
   const heavyTasks = indexes
     .filter((index) => isHeavy(index) && !isWrite(index))
@@ -121,6 +132,14 @@ function success(item: Call, result: Buffer): RpcAnswer {
 
 function failed(item: Call, { text, unavailable }: { text: string; unavailable: boolean }): RpcAnswer {
   return { text, result: undefined, idText: item.idText, unit: undefined, unavailable }
+}
+
+/** Like a call that no node could answer, it costs nothing. */
+function tooMuch(item: Call): RpcAnswer {
+  const megabytes = MAX_BATCH_ANSWERS_BYTES / 1_048_576
+  const message = `The answers of this batch are larger than ${megabytes} MiB together. Send this call in another request.`
+  const text = rpcError(item.idText, 'unavailable', message, { reason: 'batch_too_large' })
+  return failed(item, { text, unavailable: false })
 }
 
 function refusedHere(text: string): RpcAnswer {
