@@ -75,3 +75,13 @@ test('an answer to another method, and a result that is no object, are malformed
     wrong.map(() => ['malformed', true]),
   )
 })
+
+test('a result that is not JSON is malformed', () => {
+  for (const text of ['{"blueScore":tru,,}', '{"blueScore":01}', '{blueScore}', '{"a":"\n"}']) {
+    const { calls, answers, add } = opened()
+    add()
+    calls.takeLeaving()
+    calls.settle(1, { ...message, params: Buffer.from(text) })
+    assert.equal(answers[0]?.kind === 'fault' && answers[0].fault, 'malformed', text)
+  }
+})

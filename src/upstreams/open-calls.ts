@@ -155,12 +155,28 @@ export function faultAnswer(fault: WireFault, sent: boolean, detail: string): No
 }
 
 const OPEN = '{'.charCodeAt(0)
+/**
+ * A result becomes part of a caller's answer unread, so it has to be JSON. Longer ones are only cut out by their
+ * brackets, because parsing them would hold the thread.
+ */
+const MAX_CHECKED_BYTES = 65_536
 
 /** A node repeats the method with every answer, and every result is an object. */
 function answerOf({ method, params, error }: WrpcMessage, asked: string): NodeAnswer {
   if (method !== undefined && method !== asked)
     return faultAnswer('malformed', true, `an answer to ${method} in the place of ${asked}`)
   if (error !== undefined) return { kind: 'error', text: errorText(error) }
-  if (params?.[0] === OPEN) return { kind: 'result', bytes: params }
-  return faultAnswer('malformed', true, 'an answer without result and error')
+  if (params?.[0] !== OPEN) return faultAnswer('malformed', true, 'an answer without result and error')
+  if (params.length <= MAX_CHECKED_BYTES && !isJson(params))
+    return faultAnswer('malformed', true, 'a result that is not JSON')
+  return { kind: 'result', bytes: params }
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8'))
+    return true
+  } catch {
+    return false
+  }
 }
