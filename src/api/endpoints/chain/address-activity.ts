@@ -9,6 +9,7 @@ import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { addressPathParam, requireNetwork } from './chain-params.ts'
+import { knownSpent } from './known-spent.ts'
 import { mempoolOfAddress, readPendingEntry, turnFor } from './mempool-of-address.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import type { Utxo, UtxoReader } from './read-utxos.ts'
@@ -79,7 +80,7 @@ export const addressActivity = endpoint({
 export async function inMempool(
   address: string,
   limit: number,
-  { upstreams, waitMs }: Pick<ChainData, 'upstreams' | 'waitMs'>,
+  { upstreams, index, waitMs }: Pick<ChainData, 'upstreams' | 'index' | 'waitMs'>,
 ): Promise<{ items: string[]; hasMore: boolean }> {
   const params = { addresses: [address], includeOrphanPool: false, filterTransactionPool: false }
   const options = { deadlineMs: waitMs }
@@ -98,7 +99,8 @@ export async function inMempool(
       continue
     }
     const { txId, transaction } = entry
-    const parsed = parseTransaction(transaction, { network: upstreams.network, txId })
+    const spent = await knownSpent(transaction, index)
+    const parsed = parseTransaction(transaction, { network: upstreams.network, txId, spent })
     await turnFor(text)
     const shown = writeExact(parsed as unknown as ExactJson)
     items.set(txId, `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}`)

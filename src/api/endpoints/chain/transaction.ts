@@ -19,6 +19,7 @@ import type { CallOptions } from '../../../upstreams/call-outcome.ts'
 import { endpoint } from '../services.ts'
 import type { ChainData } from './chain-data.ts'
 import { txIdParam } from './chain-params.ts'
+import { knownSpent } from './known-spent.ts'
 import { readMempoolEntry } from './mempool-entry.ts'
 import { nodeTime } from './node-time.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
@@ -171,7 +172,7 @@ async function caughtUp(
 /** The first lookup goes to the node that takes submissions, because a new transaction is in no other mempool yet. */
 async function inMempool(
   txId: string,
-  { upstreams, waitMs }: ChainData,
+  { upstreams, index, waitMs }: ChainData,
   order: Pick<CallOptions, 'asConfigured' | 'stayOn'>,
 ): Promise<{ node: string; members?: Members }> {
   const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
@@ -185,7 +186,9 @@ async function inMempool(
   }
   const entry = await readMempoolEntry(outcome.value, txId)
   if (entry === undefined) throw unusableAnswer(outcome.node, 'transaction')
-  const parsed = parseTransaction(entry.transaction, { network: upstreams.network, txId })
+  const { transaction } = entry
+  const spent = await knownSpent(transaction, index)
+  const parsed = parseTransaction(transaction, { network: upstreams.network, txId, spent })
   await nextTurn()
   const members = {
     status: '"pending"',
