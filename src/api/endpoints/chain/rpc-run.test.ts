@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { validateParams } from '../../../upstreams/validate-params.ts'
 import type { ChainData } from './chain-data.ts'
 import { MAX_BATCH_ANSWERS_BYTES } from './rpc-codes.ts'
-import { readRpcBody } from './rpc-read.ts'
+import { type RpcItem, readRpcBody } from './rpc-read.ts'
 import { runRpc } from './rpc-run.ts'
 
 /** Answers every call with so many bytes. */
@@ -42,4 +42,14 @@ test('a batch whose answers are small is answered whole', async () => {
     answers.map(({ unit }) => unit),
     ['light call', 'heavy call', 'light call'],
   )
+})
+
+test('a block that was sent to a node which did not answer is in doubt', async () => {
+  const failure = { kind: 'timeout', detail: 'no answer' }
+  const sendRaw = async () => ({ ok: false, failure, attempts: 1, inDoubt: true })
+  const chain = { upstreams: { sendRaw } } as unknown as ChainData
+  const method = { name: 'submitBlock', weight: 'heavy', write: true }
+  const item = { call: { method }, idText: '1', params: null } as unknown as RpcItem
+  const [answer] = await runRpc([item], chain, { heavySlots: 1, isAbandoned: undefined })
+  assert.match(answer?.text ?? '', /"code":-32020.*"in_doubt":true/)
 })

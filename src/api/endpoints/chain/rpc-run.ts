@@ -97,7 +97,8 @@ function answer(
   if (transaction !== undefined) return submit(item, transaction, chain, isAbandoned)
   return chain.upstreams.sendRaw(item.call, { isAbandoned }).then((outcome) => {
     if (outcome.ok) return success(item, outcome.bytes)
-    return failed(item, failureAnswer(item.idText, outcome.failure))
+    const isInDoubt = item.call.method.write && outcome.inDoubt
+    return failed(item, failureAnswer(item.idText, outcome.failure, isInDoubt ? { in_doubt: true } : {}))
   })
 }
 
