@@ -336,7 +336,7 @@ export class Meter<Services> {
       ])
     }
     const isPost = task.route.endpoint.method === 'POST'
-    const reply = await (isPost ? this.#runReserved(task) : this.runAndCharge(task))
+    const reply = await (isPost ? this.runOnceAndCharge(task) : this.runAndCharge(task))
     const at = reply.headers.indexOf('X-Credits-Charged')
     const paid = Number(reply.headers[at + 1] ?? 0)
     reply.headers.push(...viewHeaders(left, { price: paid }))

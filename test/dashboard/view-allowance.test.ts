@@ -24,6 +24,8 @@ after(() => service.stop())
 
 const number = (answer: ApiAnswer<unknown>, name: string) => Number(answer.headers.get(name))
 
+const chargeOf = (answer: ApiAnswer<unknown>) => number(answer, 'x-credits-charged')
+
 async function useUp(session: Session): Promise<ApiAnswer<unknown>> {
   for (;;) {
     const answer = await session.call<unknown>('GET', PAGE)
@@ -198,6 +200,30 @@ test('what changes something is charged as everywhere, whatever is left of the a
   })
   assert.equal(refused.json.error, 'credits_exhausted')
   assert.equal((await fay.call('GET', 'view/test/v1/webhooks')).status, 200)
+})
+
+test('a change with an Idempotency-Key is carried out and charged once', async () => {
+  const eve = await signedUp(service.url, 'eve@example.com')
+  const boss = await visit(service.url)
+  await boss.enter('sign-in', { email: 'op@example.com', password: PASSWORD })
+  await boss.call('POST', `operator/accounts/${await eve.accountId()}/plan`, { plan: 'developer' })
+  const create = (kind: string) => {
+    const body = { url: 'https://93.184.216.34/', kinds: [kind] }
+    return eve.call<{ id: string }>('POST', 'try/test/v1/webhooks', body, { 'Idempotency-Key': 'once' })
+  }
+  let first = await create('block_added')
+  const isAllowed = async () => {
+    if (first.status === 403) first = await create('block_added')
+    return first.status !== 403
+  }
+  await until('the new plan', isAllowed, 60_000, 50)
+  const again = await create('block_added')
+  assert.deepEqual([first.status, again.status], [201, 201], again.text)
+  assert.deepEqual([first, again].map(chargeOf), [10, 0])
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.equal(again.json.id, first.json.id)
+  assert.equal((await create('mempool_entry')).status, 422, 'another body')
+  await balanceBecomes(eve, 10)
 })
 
 test('a view that must be free is refused where the allowance does not pay for it, whatever smaller ones cost', async () => {
