@@ -29,6 +29,8 @@ export type KeyVerdict =
   | { ok: false; reason: 'malformed' | 'unknown'; message: string }
 
 const CACHED_KEYS = 20_000
+/** If accounts change during each of this many reads, the last one is used once: it is not kept and changes no limit. */
+const READ_TRIES = 3
 /** Stands for a key's id when the dashboard acts for an account. */
 export const VIEWER_KEY = 'dashboard'
 
@@ -45,7 +47,7 @@ export class KeyRing {
   readonly #known = new Lru<string, Credential>({ maxEntries: CACHED_KEYS })
   readonly #textsOf = new Map<string, Set<string>>()
   readonly #rates = new Map<string, RateWindow>()
-  /** How many times keys were dropped; a read that overlaps a drop may be outdated. */
+  /** How many times keys were dropped. */
   #drops = 0
 
   /** @param deps.sharing given if several processes serve the same accounts */
@@ -71,12 +73,10 @@ export class KeyRing {
     if (!form.ok) {
       return { ok: false, reason: 'malformed', message: `The API key is malformed: ${form.problem}.` }
     }
-    const drops = this.#drops
-    const found = await this.#store.findKey(hashKey(text))
+    const { found, isCurrent } = await this.#read(() => this.#store.findKey(hashKey(text)))
     if (found === undefined) return { ok: false, reason: 'unknown', message: 'The API key is not known.' }
-    const credential = this.#build(found.key, found.account)
-    // The store may have read the key before the change and answered after the notification about it.
-    if (drops !== this.#drops) return { ok: true, credential }
+    const credential = this.#build(found.key, found.account, isCurrent)
+    if (!isCurrent) return { ok: true, credential }
     this.#known.set(text, credential)
     const texts = this.#textsOf.get(credential.accountId) ?? new Set()
     texts.add(text)
@@ -89,7 +89,7 @@ export class KeyRing {
    * separately from that of the keys.
    */
   async viewer(accountId: string, environment: Environment): Promise<Credential | undefined> {
-    const account = await this.#store.getAccount(accountId)
+    const { found: account, isCurrent } = await this.#read(() => this.#store.getAccount(accountId))
     if (account === undefined) return undefined
     const key: KeyRecord = {
       id: VIEWER_KEY,
@@ -107,8 +107,9 @@ export class KeyRing {
       revokedAtMs: null,
       replacedBy: null,
     }
-    const credential = this.#build(key, account)
-    return { ...credential, rate: this.#rate(`${accountId}/${VIEWER_KEY}`, environment, credential.plan) }
+    const credential = this.#build(key, account, isCurrent)
+    const limits = { plan: credential.plan, isCurrent }
+    return { ...credential, rate: this.#rate(`${accountId}/${VIEWER_KEY}`, environment, limits) }
   }
 
   forget(accountIds: readonly string[]): void {
@@ -119,21 +120,24 @@ export class KeyRing {
     }
   }
 
-  #build(key: KeyRecord, account: AccountRecord): Credential {
+  /** The store may read a record before a change and answer after the notification about it; it is then read again. */
+  async #read<T>(read: () => Promise<T>): Promise<{ found: T; isCurrent: boolean }> {
+    for (let tries = 1; ; tries++) {
+      const drops = this.#drops
+      const found = await read()
+      const isCurrent = drops === this.#drops
+      if (isCurrent || tries === READ_TRIES) return { found, isCurrent }
+    }
+  }
+
+  /** @param isCurrent whether the limits of the account and its keys become those of these records */
+  #build(key: KeyRecord, account: AccountRecord, isCurrent: boolean): Credential {
     const plan = this.#plans.get(account.plan)
     const { billingDay, id: accountId } = account
-    const budgets = [
-      this.#ledger.open({
-        id: accountBudgetId(accountId, key.environment),
-        accountId,
-        initialLimit: plan.creditsPerMonth,
-        billingDay,
-      }),
-    ]
-    if (key.creditCap !== null) {
-      const { capBudgetId: id, creditCap: initialLimit } = key
-      budgets.push(this.#ledger.open({ id, accountId, initialLimit, billingDay }))
-    }
+    const open = (id: string, initialLimit: number) =>
+      this.#ledger.open({ id, accountId, initialLimit, billingDay }, { isCurrent })
+    const budgets = [open(accountBudgetId(accountId, key.environment), plan.creditsPerMonth)]
+    if (key.creditCap !== null) budgets.push(open(key.capBudgetId, key.creditCap))
     const ranges = key.allowedCidrs?.flatMap((text) => parseCidr(text) ?? [])
     return {
       accountId,
@@ -143,15 +147,20 @@ export class KeyRing {
       account,
       plan,
       budgets,
-      rate: this.#rate(accountId, key.environment, plan),
+      rate: this.#rate(accountId, key.environment, { plan, isCurrent }),
       allowsAddress: ranges === undefined ? () => true : addressMatcher(ranges),
     }
   }
 
   /** The rate is counted per account and environment, over all its keys. */
-  #rate(owner: string, environment: Environment, plan: Plan): RateWindow {
+  #rate(
+    owner: string,
+    environment: Environment,
+    { plan, isCurrent }: { plan: Plan; isCurrent: boolean },
+  ): RateWindow {
     const name = `${owner}/${environment}`
     const known = this.#rates.get(name)
+    if (known !== undefined && !isCurrent) return known
     const limits = { perSecond: plan.requestsPerSecond, perMinute: plan.requestsPerMinute }
     if (known?.perSecond === limits.perSecond && known.perMinute === limits.perMinute) return known
     const rate = new RateWindow(limits, this.#sharing?.(name, limits))

@@ -84,10 +84,17 @@ export class Ledger {
     this.#waiting = new WaitingCharges({ store, clock, processes, spend })
   }
 
-  /** The shared state of a budget. Opening it again takes over a changed plan or billing day. */
-  open(spec: { id: string; accountId: string; initialLimit: number; billingDay: number }): Budget {
+  /**
+   * The shared state of a budget. Opening it again takes over a changed plan or billing day, unless `spec` may be older
+   * than what is known.
+   */
+  open(
+    spec: { id: string; accountId: string; initialLimit: number; billingDay: number },
+    { isCurrent } = { isCurrent: true },
+  ): Budget {
     const known = this.#budgets.get(spec.id)
     if (known !== undefined) {
+      if (!isCurrent) return known
       known.initialLimit = spec.initialLimit
       known.billingDay = spec.billingDay
       return known

@@ -107,12 +107,17 @@ test('webhooks of a larger plan wait: the oldest go on, as many as the plan allo
   }
 })
 
-test('what was read of an account while it changed is read again', async () => {
+test('what was read of an account while it changed is read again, and changes no limit', async () => {
   const gate = Promise.withResolvers<void>()
   const reasons = [null, 'by the operator']
   const [, plan] = BUILT_IN_PLANS
+  const opened: boolean[] = []
+  const open = (_: unknown, { isCurrent }: { isCurrent: boolean }) => {
+    opened.push(isCurrent)
+    return { remaining: 5 }
+  }
   const credits = createCredits({
-    ledger: { open: () => ({ remaining: 5 }), isFresh: () => true } as unknown as Ledger,
+    ledger: { open, isFresh: () => true } as unknown as Ledger,
     accounts: {
       async getAccount() {
         const pausedReason = reasons.shift()
@@ -128,4 +133,5 @@ test('what was read of an account while it changed is read again', async () => {
   credits.forget(['a'])
   gate.resolve()
   assert.equal(await pause, 'account_paused')
+  assert.deepEqual(opened, [false, true])
 })

@@ -110,23 +110,19 @@ export function createCredits(deps: {
   }
 
   async function readPayer({ accountId, keyId }: Owner): Promise<KnownPayer | undefined> {
+    const before = forgotten
     const account = await accounts.getAccount(accountId)
     if (account === undefined) return undefined
     const plan = plans.get(account.plan)
     // Undefined for a webhook created in the dashboard.
     const key = await accounts.newestKeyOf(keyId)
     const { billingDay } = account
-    const spec = { accountId, billingDay }
-    const budgets = [
-      ledger.open({
-        ...spec,
-        id: accountBudgetId(accountId, environment),
-        initialLimit: plan.creditsPerMonth,
-      }),
-    ]
-    if (key !== undefined && key.creditCap !== null) {
-      budgets.push(ledger.open({ ...spec, id: key.capBudgetId, initialLimit: key.creditCap }))
-    }
+    // What was read before a change must not replace the limits from after it.
+    const isCurrent = forgotten === before
+    const open = (id: string, initialLimit: number) =>
+      ledger.open({ id, accountId, initialLimit, billingDay }, { isCurrent })
+    const budgets = [open(accountBudgetId(accountId, environment), plan.creditsPerMonth)]
+    if (key !== undefined && key.creditCap !== null) budgets.push(open(key.capBudgetId, key.creditCap))
     const pause = account.pausedReason !== null ? 'account_paused' : reaches(plan, 'pro') ? undefined : 'plan'
     const payer = { accountId, environment, keyId: key?.id ?? keyId, budgets }
     const beyond = await firstBeyond(accountId, plan.webhookSubscriptions)
