@@ -164,9 +164,6 @@ export class Meter<Services> {
       this.#deps.ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
       return reply()
     }
-    // The page was read regardless of its price, which may exceed the unreserved balance.
-    if (reads === 1 && isConditional(task) && credits > this.#available(credential))
-      return this.#run(task, reads + 1, 0)
     const settled = (isPaid: boolean) => {
       if (isPaid) return reply()
       if (reads < MAX_READS && route.endpoint.method === 'GET') return this.#run(task, reads + 1, 0)
@@ -174,6 +171,8 @@ export class Meter<Services> {
         return this.#chargeRest(task, chargeOf(task, credits, answer), reply)
       throw this.#exhausted(credential, credits)
     }
+    // Credits may have been reserved while the page was read, or it was read regardless of its price.
+    if (route.endpoint.method === 'GET' && credits > this.#available(credential)) return settled(false)
     const paid = this.#charge(task, credits, answer)
     if (typeof paid === 'boolean') return settled(paid)
     // A POST has already taken effect, so it is answered and its price is owed. A page that cannot be paid for is not
@@ -225,7 +224,7 @@ export class Meter<Services> {
     if (demand === undefined && price === 0) return this.runAndCharge(task)
     const { overload } = this.#deps.ledger
     if (overload !== undefined) throw overload
-    if (price > this.#available(credential)) throw this.#exhausted(credential, price)
+    if (price > 0 && price > this.#available(credential)) throw this.#exhausted(credential, price)
     const taken =
       demand === undefined || demand.heavyCalls === 0
         ? undefined

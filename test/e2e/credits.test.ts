@@ -37,6 +37,12 @@ after(() => service.stop())
 const get = (path: string, key: string, headers: Record<string, string> = {}) =>
   ask(service.url + path, { key, headers })
 
+const post = (path: string, key: string, body: object) =>
+  ask(service.url + path, {
+    ...{ method: 'POST', key, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) },
+  })
+const create = (key: string) => post('/v1/things', key, { url: 'https://example.com', size: 1 })
+
 test('a page costs its base and its rows, and the headers say so', async () => {
   const key = await service.key({ credits: 100_000 })
   const answer = await get('/v1/list?symbol=btc&limit=7', key)
@@ -145,19 +151,38 @@ test('what is free stays free while more is reserved than is left', async (t) =>
   t.after(() => {
     services.wait = async () => {}
   })
-  const post = ask(`${service.url}/v1/things`, {
-    method: 'POST',
-    key,
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ url: 'https://example.com', size: 1 }),
-  })
+  const creating = create(key)
   await posted.promise
   await service.accounts.setCredits(accountId, 5)
   const free = () => get('/v1/free', key)
   await until('the new credits', async () => (await free()).headers.get('x-credits-remaining') === '5')
   assert.equal((await free()).status, 200)
+  const statuses = [0, 1].map(async (calls) => (await post('/v1/calls', key, { calls })).status)
+  assert.deepEqual(await Promise.all(statuses), [200, 402])
   asked.resolve()
-  await post
+  await creating
+})
+
+test('a page that is read while a POST runs is cut to what the POST leaves', async (t) => {
+  const key = await service.key({ credits: 10 + 62 })
+  const runs: (() => void)[] = []
+  services.wait = () =>
+    runs.length < 2 ? new Promise<void>((resolve) => void runs.push(resolve)) : Promise.resolve()
+  t.after(() => {
+    services.wait = async () => {}
+  })
+  const listed = get('/v1/slow-list?limit=7', key)
+  await until('the page is read', () => runs.length === 1)
+  const created = create(key)
+  await until('the POST runs', () => runs.length === 2)
+  runs[0]?.()
+  const list = await listed
+  runs[1]?.()
+  const read = ['x-rows-returned', 'x-credits-charged', 'x-credits-remaining'].map((name) =>
+    list.headers.get(name),
+  )
+  assert.deepEqual([list.status, ...read], [200, '4', '62', '10'])
+  assert.equal((await created).headers.get('x-credits-charged'), '10')
 })
 
 test('a page that costs exactly what a POST leaves is not refused in the moment in which that is charged', async (t) => {
@@ -171,12 +196,7 @@ test('a page that costs exactly what a POST leaves is not refused in the moment 
   // It starts while all credits are left, and its balance is read again after the POST has taken its share.
   const listed = get('/v1/slow-list?limit=10', key)
   await until('the page is read', () => runs.length === 1)
-  const posted = ask(`${service.url}/v1/things`, {
-    method: 'POST',
-    key,
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ url: 'https://example.com', size: 1 }),
-  })
+  const posted = create(key)
   await until('the POST runs', () => runs.length === 2)
   isHeld = false
   for (const go of runs.reverse()) go()

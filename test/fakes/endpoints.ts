@@ -180,6 +180,25 @@ const long = endpoint({
   },
 })
 
+/** Costs as much as its body says. */
+const calls = endpoint({
+  path: 'POST /v1/calls',
+  doc: doc('Calls'),
+  body: {
+    name: 'Calls',
+    schema: Type.Object({ calls: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
+    example: { calls: 1 },
+  },
+  cost: base(0).per('call', 1),
+  demand: (body) => ({ requests: 1, units: { call: (body as { calls: number }).calls }, heavyCalls: 0 }),
+  returns: object('Called', Answer),
+  run: ({ services, body }) => ({
+    kind: 'object',
+    value: { runs: ++services.runs },
+    units: { call: (body as { calls: number }).calls },
+  }),
+})
+
 const rotate = endpoint({
   path: 'POST /v1/things/{id}/rotate',
   doc: doc('Changes one thing'),
@@ -255,6 +274,7 @@ export const TEST_ENDPOINTS = [
   clamping,
   create,
   long,
+  calls,
   rotate,
   paid,
   free,
