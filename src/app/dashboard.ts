@@ -17,6 +17,7 @@ import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import { type PublishedRoute, routeFinder } from '../api/publish/router.ts'
 import type { Config } from '../config/config.ts'
+import { filledPath } from '../contract/filled-path.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import { isSource } from '../core/source.ts'
@@ -218,7 +219,9 @@ function viewOf({ gate, routes, keys }: DashboardDeps): View {
     const found = find(request.method === 'HEAD' ? 'GET' : request.method, request.path)
     const viewer = found && (await keys.viewer(accountId, environment))
     if (found === undefined || viewer === undefined) return undefined
-    return gate.view({ ...request, pathParams: found.params }, found.route, viewer, options)
+    const { route, params } = found
+    const path = filledPath(route.path, params)
+    return gate.view({ ...request, path, pathParams: params }, route, viewer, options)
   }
 }
 

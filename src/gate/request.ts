@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 export interface GateRequest {
   readonly id: string
   readonly method: string
+  /** That of the resource (`filledPath`), however the request spells it. */
   readonly path: string
   readonly search: string
   readonly pathParams: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DAY_MS } from '../../src/core/time.ts'
 import { createLogger } from '../../src/kit/log.ts'
-import { ask, assertError } from '../fakes/client.ts'
+import { ask, askRaw, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
@@ -65,6 +65,15 @@ test('a key in the query does not travel in the Link header', async () => {
   const key = await service.key()
   const answer = await ask(`${service.url}/v1/list?symbol=BTC&limit=1&api-key=${key}`)
   assert.equal(answer.headers.get('link'), '</v1/list?symbol=BTC&limit=1&after=c1>; rel="next"')
+})
+
+test('the Link header has the path of the resource, however the request spells it', async () => {
+  const key = await service.key()
+  for (const path of ['/v1/list', '/v1/l%69st', 'http://other/v1/list']) {
+    const head = `GET ${path}?symbol=BTC&limit=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: ${key}`
+    const answer = await askRaw(service.url, `${head}\r\n\r\n`)
+    assert.match(answer, /\r\nLink: <\/v1\/list\?symbol=BTC&limit=1&after=c1>; rel="next"\r\n/)
+  }
 })
 
 test('the plan caps the rows, and only then the answer is called capped', async () => {

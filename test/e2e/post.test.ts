@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { noCredits } from '../../src/contract/costs.ts'
 import { StoreUnavailableError, WritesRefusedError } from '../../src/core/store-unavailable.ts'
-import { type Answer, ask, assertError } from '../fakes/client.ts'
+import { type Answer, ask, askRaw, assertError } from '../fakes/client.ts'
 import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 import { setClock } from '../fakes/set-clock.ts'
@@ -127,6 +127,29 @@ test('the same Idempotency-Key for another resource is another request', async (
   assert.equal(b.headers.get('idempotent-replayed'), null)
   assert.equal(again.text, a.text)
   assert.equal(again.headers.get('idempotent-replayed'), 'true')
+})
+
+test('the same Idempotency-Key for another spelling of the path is the same request', async () => {
+  const spellings = {
+    '/v1/things': ['/v1/%74hings', '/v1/things#a', 'http://other/v1/things'],
+    '/v1/things/c/rotate': ['/v1/things/%63/rotate', '/v1/th%69ngs/c/rotate'],
+  }
+  for (const [path, others] of Object.entries(spellings)) {
+    const body = path === '/v1/things' ? GOOD : ''
+    const head = [
+      `X-API-Key: ${key}`,
+      'Idempotency-Key: spelled',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ]
+    const send = (target: string) =>
+      askRaw(
+        service.url,
+        `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head.join('\r\n')}\r\n\r\n${body}`,
+      )
+    assert.doesNotMatch(await send(path), /Idempotent-Replayed/)
+    for (const other of others) assert.match(await send(other), /\r\nIdempotent-Replayed: true\r\n/, other)
+  }
 })
 
 test('the same Idempotency-Key with another body is 422', async () => {

@@ -20,6 +20,7 @@ const REQUEST = {
   body: undefined,
   socket: {} as Socket,
 }
+const ROUTE = { path: '/', endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>
 
 for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
   'breaks at once': () => {
@@ -36,7 +37,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
       },
       destroy: () => destroyed++,
     } as unknown as ResponseWriter
-    const serve = routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
+    const serve = routeServer(ROUTE, {
       gate: { handle } as Gate<unknown>,
       nextId: () => 'req_1',
       cors: createCors([]),
@@ -86,7 +87,7 @@ const PAGES = {
   'in parts': Array.from({ length: 3 }, () => Buffer.alloc(1_000_000)),
 }
 const serverOf = (body: GateReply['body'], unread: UnreadAnswers) =>
-  routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
+  routeServer(ROUTE, {
     gate: {
       handle: () => ({ status: 200, headers: [], body, readBy: 'acc' }),
       unread,

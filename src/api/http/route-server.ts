@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { filledPath } from '../../contract/filled-path.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -34,17 +35,18 @@ export function routeServer<Services>(
   },
 ): (request: RoutedRequest, response: ResponseWriter) => void {
   const { gate, nextId, cors, log, observe } = context
+  const hasParams = route.path.includes('{')
   const vary = route.endpoint.access.auth === 'none' ? VARY.open : VARY.key
   return (request, response) => {
     const startedMs = performance.now()
     const id = nextId()
     const { method, target, pathParams, headers, address, body, socket } = request
-    const { path, search } = splitTarget(target)
     const asked = {
       id,
       method,
-      path,
-      search,
+      // Not as it was sent: keys and cursors belong to the resource, whose path can be spelled in several ways.
+      path: hasParams ? filledPath(route.path, pathParams) : route.path,
+      search: splitTarget(target).search,
       pathParams,
       headers,
       address,

@@ -1,7 +1,8 @@
 import type { EndpointRoute } from '../../contract/endpoint.ts'
+import { filledPath } from '../../contract/filled-path.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
-import { type EndpointCall, filledPath } from './endpoint-call.ts'
+import type { EndpointCall } from './endpoint-call.ts'
 
 /** The caller as the service sees it: every call is checked, counted and charged like a request with this key. */
 export interface McpCaller {
@@ -28,7 +29,7 @@ export function gateCall<Services>(
         // A charge is identified by the id of its request, so each call gets its own.
         id: `${caller.requestId}.${calls}`,
         method: endpoint.method,
-        path: filledPath(request),
+        path: filledPath(endpoint.path, pathParams),
         search: query,
         pathParams,
         headers: { 'x-api-key': caller.key, accept: 'application/json', 'content-type': 'application/json' },

@@ -1,4 +1,5 @@
-import { type EndpointCall, filledPath } from './endpoint-call.ts'
+import { filledPath } from '../../contract/filled-path.ts'
+import type { EndpointCall } from './endpoint-call.ts'
 
 const CALL_TIMEOUT_MS = 25_000
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
@@ -7,8 +8,9 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 export function serviceCall(url: string, key: string): EndpointCall {
   const base = url.replace(/\/+$/, '')
   return async (request) => {
-    const { endpoint, query, body } = request
-    const response = await fetch(`${base}${filledPath(request)}${query === '' ? '' : `?${query}`}`, {
+    const { endpoint, pathParams, query, body } = request
+    const path = filledPath(endpoint.path, pathParams)
+    const response = await fetch(`${base}${path}${query === '' ? '' : `?${query}`}`, {
       method: endpoint.method,
       headers: { 'X-API-Key': key, Accept: 'application/json', 'Content-Type': 'application/json' },
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),

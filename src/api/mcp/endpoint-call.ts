@@ -32,10 +32,3 @@ export interface EndpointReply {
   readonly header: (name: ReadHeader) => string | undefined
   readonly text: string
 }
-
-/** The path of a request with its parameters filled in. */
-export function filledPath({ endpoint, pathParams }: EndpointRequest): string {
-  return endpoint.path.replace(/\{([^}]+)\}/g, (_all, name: string) =>
-    encodeURIComponent(pathParams[name] ?? ''),
-  )
-}

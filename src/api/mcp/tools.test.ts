@@ -1,10 +1,11 @@
 /** What follows from the declarations alone, without a service. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { filledPath } from '../../contract/filled-path.ts'
 import { source } from '../../contract/params.ts'
 import type { SourceName } from '../../core/source.ts'
 import { ENDPOINTS } from '../endpoints/list.ts'
-import { type EndpointRequest, filledPath, type ToolEndpoint } from './endpoint-call.ts'
+import type { EndpointRequest, ToolEndpoint } from './endpoint-call.ts'
 import type { McpTool, ToolContext } from './tool.ts'
 import { mcpTools } from './tools.ts'
 
@@ -90,7 +91,7 @@ test('a value in a path cannot leave it', async () => {
   const { asked, context } = contextOf(() => ({}))
   await toolOf(ENDPOINTS, 'lookup_transaction').run({ tx_id: '../../v1/webhooks?x=1' }, context)
   assert.deepEqual(
-    asked.map((request) => filledPath(request)),
+    asked.map(({ endpoint, pathParams }) => filledPath(endpoint.path, pathParams)),
     ['/v1/transactions/..%2F..%2Fv1%2Fwebhooks%3Fx%3D1'],
   )
 })
