@@ -49,6 +49,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
     log,
     hubs: { test: hub },
     isTrustedProxy: () => false,
+    nextId: () => 'req_1',
     maxPendingPerAddress: Number.MAX_SAFE_INTEGER,
   })
   return async (count) => tail.announce(await appendEvents(chain, blocks(count)))

@@ -17,7 +17,11 @@ export function toApiError(error: unknown): ApiError {
 }
 
 /** Our own format, or RFC 9457 if the caller accepts it. */
-export function errorReply(error: ApiError, requestId: string, accept: string | undefined): GateReply {
+export function errorReply(
+  error: ApiError,
+  requestId: string,
+  accept: string | undefined,
+): GateReply & { body: string } {
   const code = publicCode(error.kind)
   const problem = accept !== undefined && /application\/problem\+json/i.test(accept)
   const { detail, status, message } = error

@@ -5,7 +5,7 @@ import { afterEach, test } from 'node:test'
 import { startHttpServer } from '../../sandbox/server/http.ts'
 import { bindPort } from '../../src/api/http/bind-port.ts'
 import { createLogger } from '../../src/kit/log.ts'
-import { ask } from '../fakes/client.ts'
+import { ask, assertError } from '../fakes/client.ts'
 import { silentLog, startTestService } from '../fakes/service.ts'
 
 const ENFILE = -23
@@ -40,7 +40,7 @@ test('a port that is bound before the service is up goes on too', async () => {
   const bound = await bindPort({ host: '127.0.0.1', port: 0, log: silentLog })
   ends.push(() => bound.close())
   assert.equal(failToAccept(), 1)
-  assert.equal((await ask(bound.url)).status, 503)
+  assertError(await ask(bound.url), 503, 'environment_unavailable')
 })
 
 test('so does a server of the sandbox', async () => {

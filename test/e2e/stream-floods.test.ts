@@ -8,6 +8,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { dialNode } from '../../src/upstreams/dial-node.ts'
 import { WrpcSocket } from '../../src/upstreams/wrpc.ts'
 import { dialWebSocket } from '../../src/venues/live/dial-web-socket.ts'
+import { askRaw, assertError, readAnswer } from '../fakes/client.ts'
 import { makeKeyBeside } from '../fakes/keys.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 import { connectStream } from '../fakes/stream-client.ts'
@@ -105,12 +106,33 @@ test('an address has only so many connections without an accepted key, and gets 
   const statuses = answers.map((text) => text.slice(9, 12))
   assert.equal(statuses.filter((status) => status === '101').length, PENDING)
   assert.equal(statuses.filter((status) => status === '429').length, 5)
+  await until('the refusals are closed', () => sockets.filter((socket) => socket.closed).length >= 5)
+  for (const text of answers.filter((text) => text.startsWith('HTTP/1.1 429'))) {
+    const refused = readAnswer(text)
+    assert.equal(assertError(refused, 429, 'rate_limited').retry_after, 1)
+    assert.equal(refused.headers.get('retry-after'), '1')
+  }
   // Nothing but a close is sent to them.
   await until('they are closed', () =>
     answers.every((text) => text.startsWith('HTTP/1.1 429') || /\r\n\r\n\x88/.test(text)),
   )
   for (const socket of sockets) socket.destroy()
   await until('room again', isServed)
+})
+
+test('a handshake that no WebSocket client would send is refused in the form of every error', async () => {
+  for (const wrong of [
+    HANDSHAKE.replace(/\r\nSec-WebSocket-Key.*/, ''),
+    HANDSHAKE.replace(/(Sec-WebSocket-Key:) .*/, '$1 short'),
+    `${HANDSHAKE}\r\nSec-WebSocket-Protocol: a,,b`,
+  ]) {
+    const text = await askRaw(
+      service.url,
+      `GET /v1/ws?api_key=${key} HTTP/1.1\r\nHost: x\r\n${wrong}\r\n\r\n`,
+    )
+    const { message } = assertError(readAnswer(text), 400, 'invalid_param')
+    assert.match(String(message), /Sec-WebSocket-(Key|Protocol)/)
+  }
 })
 
 async function isServed(): Promise<boolean> {

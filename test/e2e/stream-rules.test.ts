@@ -46,6 +46,7 @@ async function startStream(
   const streams = acceptStreams(server, {
     gate: { admit: enter },
     log: silentLog,
+    nextId: () => 'req_1',
     hubs: { test: hub },
     isTrustedProxy: () => false,
     maxPendingPerAddress: 64,

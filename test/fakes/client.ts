@@ -76,6 +76,14 @@ export function askRaw(url: string, bytes: string): Promise<string> {
   })
 }
 
+/** The only answer in `text`, as it was received. */
+export function readAnswer(text: string): Answer {
+  const [head = '', body = ''] = text.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]))
+  return { status: Number(first.split(' ')[1]), headers, text: body, json: parse(body) }
+}
+
 const DOCUMENT = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
   components: {
     schemas: { Error: { properties: Record<string, unknown> } }

@@ -3,8 +3,12 @@
  * clients get a 503 (with TLS no answer); then the HTTP server takes over the listening socket.
  */
 import { createServer, type Server, type Socket } from 'node:net'
+import { ApiError } from '../../core/errors.ts'
+import { errorReply } from '../../gate/error-reply.ts'
 import type { Logger } from '../../kit/log.ts'
 import { logAcceptErrors } from './accept-errors.ts'
+import { lastAnswer } from './last-answer.ts'
+import { requestIds } from './request-ids.ts'
 
 export interface BoundPort {
   readonly url: string
@@ -14,20 +18,13 @@ export interface BoundPort {
   close(): Promise<void>
 }
 
-const BODY = JSON.stringify({
-  error: 'environment_unavailable',
-  message: 'The service is starting. Try again in a moment.',
-})
-const STARTING = [
-  'HTTP/1.1 503 Service Unavailable',
-  'Content-Type: application/json; charset=utf-8',
-  `Content-Length: ${Buffer.byteLength(BODY)}`,
-  'Retry-After: 1',
-  'Cache-Control: no-store',
-  'Connection: close',
-  '',
-  BODY,
-].join('\r\n')
+const STARTING = new ApiError(
+  'environment_unavailable',
+  'The service is starting. Try again in a moment.',
+  {},
+  [['Retry-After', '1']],
+)
+
 export interface BindOptions {
   readonly host: string
   readonly port: number
@@ -41,6 +38,7 @@ const MAX_CONNECTIONS = 1_000
 
 export async function bindPort(options: BindOptions): Promise<BoundPort> {
   const early = new Set<Socket>()
+  const nextId = requestIds()
   const holder = createServer((socket) => {
     early.add(socket)
     socket.on('close', () => early.delete(socket))
@@ -48,7 +46,10 @@ export async function bindPort(options: BindOptions): Promise<BoundPort> {
     socket.setTimeout(IDLE_MS, () => socket.destroy())
     socket.once('data', () => {
       if (options.isSecure === true) socket.destroy()
-      else socket.end(STARTING, () => socket.destroySoon())
+      else {
+        const id = nextId()
+        socket.end(lastAnswer(errorReply(STARTING, id, undefined), id), () => socket.destroySoon())
+      }
     })
   })
   holder.maxConnections = MAX_CONNECTIONS

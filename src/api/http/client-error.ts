@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { lastAnswer } from './last-answer.ts'
 
 /** How long a client has to read its answer and close its side. */
 const CLOSE_WITHIN_MS = 1_000
@@ -22,22 +22,15 @@ export function answerClientError(
     return
   }
   const { status, message } = describe(error.code)
-  const body = clientErrorBody(message, requestId)
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    'Cache-Control: no-store',
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(lastAnswer(clientErrorReply(status, message, requestId), requestId))
   const cut = setTimeout(() => socket.destroy(), CLOSE_WITHIN_MS).unref()
   socket.once('close', () => clearTimeout(cut))
 }
 
-export function clientErrorBody(message: string, requestId: string): string {
-  return JSON.stringify({ error: 'invalid_param', message, request_id: requestId })
+/** Refuses what is not a request of HTTP or WebSocket, with a status of these protocols. */
+export function clientErrorReply(status: number, message: string, requestId: string) {
+  const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']
+  return { status, headers, body: JSON.stringify({ error: 'invalid_param', message, request_id: requestId }) }
 }
 
 function describe(code: string | undefined): { status: 400 | 408 | 431; message: string } {

@@ -1,4 +1,4 @@
-import { constants, randomBytes } from 'node:crypto'
+import { constants } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ import { boundDropped } from './bound-dropped.ts'
 import { boundPipelines } from './bound-pipelines.ts'
 import { callerAddress, requestAddress } from './caller-address.ts'
 import type { Certificate } from './certificate.ts'
-import { answerClientError, clientErrorBody } from './client-error.ts'
+import { answerClientError, clientErrorReply } from './client-error.ts'
 import { collectBody } from './collect-body.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
@@ -38,6 +38,7 @@ import { notFoundError } from './not-found.ts'
 import { hostFault } from './one-host.ts'
 import { parseInTurns } from './parse-in-turns.ts'
 import { publicReply } from './public-reply.ts'
+import { requestIds } from './request-ids.ts'
 import { observeRoutes } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
@@ -68,7 +69,7 @@ export interface HttpOptions<Services> {
   readonly keepAliveMs?: number
   /** How long a request may take to arrive; tests set another value. */
   readonly requestTimeoutMs?: number
-  readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
+  readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log' | 'nextId'>
   readonly mcp?: McpOptions
 }
 
@@ -96,7 +97,6 @@ const TLS = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 const NO_QUERY = {}
-const REFUSAL_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
 const NO_PARAMS = {}
 const isThisMachine = addressMatcher(['127.0.0.0/8', '::1'].flatMap((text) => parseCidr(text) ?? []))
 
@@ -154,9 +154,9 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     unrouted(400, 0)
     reply.hijack()
     reply.raw.shouldKeepAlive = false
-    const body = clientErrorBody(fault, id)
-    const length = Buffer.byteLength(body)
-    reply.raw.writeHead(400, { ...REFUSAL_HEADERS, 'Content-Length': length, 'X-Request-Id': id }).end(body)
+    const { status, headers, body } = clientErrorReply(400, fault, id)
+    const length = String(Buffer.byteLength(body))
+    reply.raw.writeHead(status, [...headers, 'Content-Length', length, 'X-Request-Id', id]).end(body)
   })
 
   const fastHandlers = { GET: new Map<string, FastHandler>(), POST: new Map<string, FastHandler>() }
@@ -235,7 +235,8 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.setErrorHandler(async (error, request, reply) => {
     await fail(request, reply, request.is404 ? noRoute(request) : frameworkError(error, log))
   })
-  const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
+  const streams =
+    options.stream && acceptStreams(app.server, { ...options.stream, log, nextId, isTrustedProxy })
   // Node's parser drops the bytes after a request with an Upgrade header, so its connection is closed.
   app.server.prependListener('request', (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
@@ -428,13 +429,4 @@ async function startMetricsServer<Services>(options: HttpOptions<Services>) {
         server.closeAllConnections()
       }),
   }
-}
-
-/** Unique across processes and restarts: a random prefix and a counter. */
-function requestIds(): () => string {
-  const start = BigInt(`0x${randomBytes(8).toString('hex')}`)
-    .toString(36)
-    .padStart(13, '0')
-  let count = 0
-  return () => `req_${start}${(count++).toString(36).padStart(5, '0')}`
 }

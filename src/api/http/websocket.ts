@@ -5,6 +5,7 @@ import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
+import { errorReply } from '../../gate/error-reply.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
 import { ActiveCounts } from '../../kit/active-counts.ts'
 import { addressGroup } from '../../kit/ip-range.ts'
@@ -14,6 +15,8 @@ import type { StreamHub, StreamRefusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import type { StreamConnection } from '../../stream/session.ts'
 import { callerAddress } from './caller-address.ts'
+import { clientErrorReply } from './client-error.ts'
+import { lastAnswer } from './last-answer.ts'
 import { hostFault } from './one-host.ts'
 import { splitTarget } from './target.ts'
 
@@ -29,6 +32,7 @@ export interface StreamOptions {
   readonly gate: StreamGate
   readonly sessionGate?: StreamGate
   readonly log: Logger
+  readonly nextId: () => string
   readonly hubs: Partial<Record<Environment, StreamHub>>
   /** Limit per address for connections whose key has not been checked yet, or was refused. */
   readonly maxPendingPerAddress: number
@@ -49,7 +53,8 @@ const MAX_DROPPED_BYTES = 256 * 1024
 const MAX_REASON_BYTES = 120
 /** The only version there is; `ws` would also accept 8, one of its drafts. */
 export const WEBSOCKET_VERSION = '13'
-const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+/** Connections that were refused are closed within half a second. */
+const RETRY_SECONDS = 1
 
 export function acceptStreams(server: Server, options: StreamOptions): { close(): Promise<void> } {
   const sockets = new WebSocketServer({
@@ -81,8 +86,8 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
     const group = addressGroup(address)
     if (gate === undefined || pending.of(group) >= options.maxPendingPerAddress) {
-      socket.once('finish', () => socket.destroy())
-      socket.end(TOO_MANY)
+      const id = options.nextId()
+      endWith(socket, lastAnswer(errorReply(tooManyPending(), id, request.headers.accept), id))
       return
     }
     const settle = pending.add(group)
@@ -91,6 +96,10 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
       accept(client, socket, { request, address, gate, settle, options }),
     )
   }
+  sockets.on('wsClientError', (error, socket) => {
+    const id = options.nextId()
+    endWith(socket, lastAnswer(clientErrorReply(400, `${error.message}.`, id), id))
+  })
   server.on('upgrade', onUpgrade)
   const platform: Server & Partial<UpgradeChoice> = server
   platform.shouldUpgradeCallback = (request) => asksForWebSocket(request) && gateOf(request) !== undefined
@@ -102,6 +111,18 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
       sockets.close()
     },
   }
+}
+
+function tooManyPending(): ApiError {
+  const text = 'Too many connections of this address wait for their key to be checked, or were refused.'
+  return new ApiError('rate_limited', text, { retry_after: RETRY_SECONDS }, [
+    ['Retry-After', String(RETRY_SECONDS)],
+  ])
+}
+
+function endWith(socket: Duplex, answer: string): void {
+  socket.once('finish', () => socket.destroy())
+  socket.end(answer)
 }
 
 /** A property of Node's server that its types only have as an option. */
