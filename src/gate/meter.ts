@@ -28,7 +28,7 @@ export interface MeterDeps<Services> {
   readonly heavyCalls?: ActiveCounts<string>
 }
 
-/** The balance can shrink between reading a page and paying for it; a shorter page is then read. */
+/** The balance can shrink between reading a list and paying for it; a shorter one is then read. */
 const MAX_READS = 3
 /** The longest page that any plan allows. */
 const MAX_PREVIEW_ROWS = 10_000
@@ -166,9 +166,9 @@ export class Meter<Services> {
     }
     const settled = (isPaid: boolean) => {
       if (isPaid) return reply()
-      if (reads < MAX_READS && route.endpoint.method === 'GET') return this.#run(task, reads + 1, 0)
       if (route.endpoint.method !== 'GET')
         return this.#chargeRest(task, chargeOf(task, credits, answer), reply)
+      if (reads < MAX_READS && answer.kind === 'list') return this.#run(task, reads + 1, 0)
       throw this.#exhausted(credential, credits)
     }
     // Credits may have been reserved while the page was read, or it was read regardless of its price.

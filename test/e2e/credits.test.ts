@@ -113,6 +113,13 @@ test('the last credits pay for an answer that costs exactly them', async () => {
   assertError(await get('/v1/paid', key), 402, 'credits_exhausted')
 })
 
+test('what turns out to cost more than is left runs once', async () => {
+  const { runs } = services
+  assertError(await get('/v1/lookup', await service.key({ credits: 14 })), 402, 'credits_exhausted')
+  assert.equal(services.runs, runs + 1)
+  assert.equal((await get('/v1/lookup', await service.key({ credits: 15 }))).status, 200)
+})
+
 test('at balance 0 free endpoints, HEAD and previews work', async () => {
   const key = await service.key({ credits: 0 })
   assert.equal((await get('/v1/free', key)).status, 200)

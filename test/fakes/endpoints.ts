@@ -220,6 +220,15 @@ export const paid = endpoint({
   },
 })
 
+/** Costs more than its base, which is known only when it has run. */
+const lookup = endpoint({
+  path: 'GET /v1/lookup',
+  doc: doc('Looks something up'),
+  cost: base(10).per('lookup', 5),
+  returns: object('Found', Answer),
+  run: ({ services }) => ({ kind: 'object', value: { runs: ++services.runs }, units: { lookup: 1 } }),
+})
+
 const free = endpoint({
   path: 'GET /v1/free',
   doc: doc('Costs nothing'),
@@ -277,6 +286,7 @@ export const TEST_ENDPOINTS = [
   calls,
   rotate,
   paid,
+  lookup,
   free,
   proOnly,
   unavailable,
