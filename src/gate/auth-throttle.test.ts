@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../test/fakes/manual-clock.ts'
+import type { KeyRing } from '../accounts/key-ring.ts'
 import { createAuthThrottle } from './auth-throttle.ts'
+import { createMcpGate } from './mcp-gate.ts'
+import { createStreamGate } from './stream-gate.ts'
 
 test('wrong keys from one /64 network count as one address, and few answers per address are delayed at a time', async () => {
   const clock = manualClock(1_000_000)
@@ -16,6 +19,15 @@ test('wrong keys from one /64 network count as one address, and few answers per 
   assert.equal(outcomes.filter((answered) => answered).length, 16)
   clock.advance(60_000)
   assert.equal(await authThrottle.afterFailure('2001:db8::9'), true)
+})
+
+test('a failure that cannot be delayed is refused by MCP and the stream too, without a word about the key', async () => {
+  const clock = manualClock(1_000_000)
+  const authThrottle = { afterFailure: async () => false }
+  const deps = { keys: {} as KeyRing, authThrottle, clock }
+  for (const gate of [createMcpGate(deps), createStreamGate(deps)]) {
+    await assert.rejects(gate.admit({ headers: {}, search: '', address: '192.0.2.1' }), { status: 429 })
+  }
 })
 
 test('a clock that jumps back starts a new window', async () => {

@@ -1,3 +1,4 @@
+import { ApiError, type ErrorKind } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { addressGroup } from '../kit/ip-range.ts'
 import { Lru } from '../kit/lru.ts'
@@ -14,8 +15,15 @@ const MAX_DELAYED = 256
 /** So that one address cannot use up all delayed answers. */
 const MAX_DELAYED_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
+const RETRY_SECONDS = 5
 
 export type AuthThrottle = ReturnType<typeof createAuthThrottle>
+
+/** The answer to a failure that could not be delayed. */
+export function tooManyFailures(kind: ErrorKind = 'rate_limited'): ApiError {
+  const headers = [['Retry-After', String(RETRY_SECONDS)]] as const
+  return new ApiError(kind, 'Too many failed attempts.', { retry_after: RETRY_SECONDS }, headers)
+}
 
 export function createAuthThrottle(clock: Clock) {
   const failures = new Lru<string, { count: number; sinceMs: number; delayed: number }>({

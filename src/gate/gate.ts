@@ -1,11 +1,10 @@
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { EndpointRoute } from '../contract/endpoint.ts'
-import { ApiError, type ErrorKind } from '../core/errors.ts'
 import { type Clock, elapsedMs } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { type AdmissionDeps, admitAndCount, admitRequest, type KeyedRequest } from './admit-request.ts'
 import { underAskedName } from './asked-name.ts'
-import type { AuthThrottle } from './auth-throttle.ts'
+import { type AuthThrottle, tooManyFailures } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
 import { limitRate } from './limit-rate.ts'
@@ -60,8 +59,6 @@ interface ViewOptions {
   /** Refuse (402) if the allowance does not cover it, even if there are credits left. */
   readonly freeOnly: boolean
 }
-
-const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
 export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
@@ -212,12 +209,6 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   return { handle, view, unread }
-}
-
-function tooManyFailures(kind: ErrorKind): ApiError {
-  const seconds = TOO_MANY_FAILURES_RETRY_SECONDS
-  const headers = [['Retry-After', String(seconds)]] as const
-  return new ApiError(kind, 'Too many failed attempts.', { retry_after: seconds }, headers)
 }
 
 /** A view depends on a cookie and is charged each time, so no cache may store it. */

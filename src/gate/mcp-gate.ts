@@ -1,6 +1,6 @@
 import type { KeyRing } from '../accounts/key-ring.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { AuthThrottle } from './auth-throttle.ts'
+import { type AuthThrottle, tooManyFailures } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { limitRate } from './limit-rate.ts'
 import type { GateRequest } from './request.ts'
@@ -37,7 +37,8 @@ export function createMcpGate(deps: { keys: KeyRing; authThrottle: AuthThrottle;
         const count = (messages: number) => limitRate(rate, clock.now(), 'rate_limited', messages, 1)
         return { key: text ?? '', accountId, count }
       } catch (error) {
-        if (error instanceof AuthenticationError) await authThrottle.afterFailure(request.address)
+        if (error instanceof AuthenticationError && !(await authThrottle.afterFailure(request.address)))
+          throw tooManyFailures()
         throw error
       }
     },

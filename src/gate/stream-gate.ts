@@ -3,7 +3,7 @@ import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { AuthThrottle } from './auth-throttle.ts'
+import { type AuthThrottle, tooManyFailures } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { limitRate } from './limit-rate.ts'
 
@@ -55,7 +55,8 @@ export function createStreamGate(deps: {
             ),
         }
       } catch (error) {
-        if (error instanceof AuthenticationError) await authThrottle.afterFailure(address)
+        if (error instanceof AuthenticationError && !(await authThrottle.afterFailure(address)))
+          throw tooManyFailures()
         throw error
       }
     },
