@@ -63,15 +63,29 @@ export function chooseEncoding(accept: string | undefined, bytes: number): Encod
   return best
 }
 
+/** Forms that are being compressed; readers that ask meanwhile wait for them. */
+const underWay = new WeakMap<EncodedForms, Map<Encoding, Promise<Buffer>>>()
+
 /** @param encoded the compressed forms of a page in the page cache */
 export async function compress(
   body: () => Buffer,
   encoding: Encoding,
   encoded: EncodedForms | undefined,
 ): Promise<Buffer> {
-  const known = encoded?.get(encoding)
+  if (encoded === undefined) return compressors[encoding](body())
+  const known = encoded.get(encoding)
   if (known !== undefined) return known
-  const bytes = await compressors[encoding](body())
-  encoded?.set(encoding, bytes)
-  return bytes
+  const running = underWay.get(encoded) ?? new Map<Encoding, Promise<Buffer>>()
+  underWay.set(encoded, running)
+  const begun = running.get(encoding)
+  if (begun !== undefined) return begun
+  const compressing = compressors[encoding](body())
+  running.set(encoding, compressing)
+  try {
+    const bytes = await compressing
+    encoded.set(encoding, bytes)
+    return bytes
+  } finally {
+    running.delete(encoding)
+  }
 }
