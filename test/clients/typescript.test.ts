@@ -304,6 +304,39 @@ test('a stream ends with an error where another attempt does not help', async (t
   await assert.rejects(first(nobody.stream({ kinds, retries: 1 })), StreamError)
 })
 
+test('a stream outlasts the minute for which the service still counts the connection that was lost', async (t) => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  t.after(() => {
+    for (const socket of server.clients) socket.terminate()
+    server.close()
+  })
+  // The network is down for a while before the service refuses; nobody waits for the pauses.
+  let attempts = 0
+  let waitedMs = 0
+  let refusedMs: number | undefined
+  const { setTimeout: wait } = globalThis
+  t.mock.method(globalThis, 'setTimeout', (act: () => void, ms: number) => {
+    // Longer than a pause of the client: the server's.
+    if (ms > 20_000) return wait(act, ms)
+    waitedMs += ms
+    return wait(act, 0)
+  })
+  server.on('connection', (socket) => {
+    attempts += 1
+    if (attempts <= 15) return socket.close(1001)
+    refusedMs ??= waitedMs
+    if (waitedMs - refusedMs < 60_000) return socket.close(4429)
+    socket.send(JSON.stringify({ type: 'event', event: { seq: 1, kind: 'block_added' } }))
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  const client = new Tapeline({ url: `http://127.0.0.1:${port}`, key: 'k' })
+  for await (const { seq } of client.stream({ kinds: ['block_added'], resumeAfter: 0 })) {
+    assert.equal(seq, 1)
+    break
+  }
+})
+
 test('a message that cannot be read ends the stream behind the last event that was handed out', async (t) => {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   t.after(() => {

@@ -34,7 +34,9 @@ FINAL_CODES = {
     4403: "The key is paused or may not be used here.",
 }
 TOO_MANY = 4429
-TOO_MANY_PAUSE = 1.0
+# For up to a minute the service also counts a connection that was lost without its knowledge, for example in a change of
+# networks. All attempts together last longer than that.
+TOO_MANY_PAUSE = 5.0
 ABNORMAL = 1006
 
 
@@ -64,6 +66,8 @@ class _Sequence:
         self._on_reconnect = on_reconnect
         self._retries = retries
         self._failures = 0
+        # Attempts that were refused because of too many connections.
+        self._refusals = 0
         self._connections = 0
         # Number of the last event that was handed out: ``resume_after`` of the next stream.
         self.position = resume_after
@@ -79,10 +83,14 @@ class _Sequence:
         """Seconds to wait after a lost connection; raises if another attempt would not help."""
         if code in FINAL_CODES:
             raise StreamError(code, FINAL_CODES[code])
-        if self._failures >= self._retries:
+        is_refused = code == TOO_MANY
+        if (self._refusals if is_refused else self._failures) >= self._retries:
             raise StreamError(code, f"No connection after {self._retries} attempts.")
-        wait = _retry.delay(self._failures, TOO_MANY_PAUSE if code == TOO_MANY else None)
-        self._failures += 1
+        wait = _retry.delay(self._failures, TOO_MANY_PAUSE if is_refused else None)
+        if is_refused:
+            self._refusals += 1
+        else:
+            self._failures += 1
         return wait or 0.0
 
     def read(self, text: str, send: List[bytes]) -> Optional[ChainEvent]:
@@ -90,7 +98,7 @@ class _Sequence:
         found = json.loads(text)
         kind = found.get("type")
         if kind == "event":
-            self._failures = 0
+            self._failures = self._refusals = 0
             event = found["event"]
             if self.position is not None and event["seq"] <= self.position:
                 return None
@@ -102,7 +110,7 @@ class _Sequence:
             if self.position is None:
                 self.position = found["after_seq"]
         elif kind == "live":
-            self._failures = 0
+            self._failures = self._refusals = 0
             self.position = max(self.position or 0, found["seq"])
         elif kind == "gap":
             self._gap(found)

@@ -138,6 +138,15 @@ class Streams(unittest.TestCase):
             with StreamServer(lambda *_: []) as server, self.assertRaises(tapeline.StreamError):
                 take(self.both(server, retries=1)[n], 1)
 
+    def test_the_attempts_outlast_the_minute_for_which_the_service_still_counts_the_connection_that_was_lost(self) -> None:
+        stream = tapeline.Client("http://127.0.0.1:9", "k").stream(["block_added"], resume_after=0)
+        # The network is down for a while before the service refuses.
+        for _ in range(15):
+            stream._sequence.pause(1006)
+        self.assertGreater(sum(stream._sequence.pause(4429) for _ in range(20)), 90)
+        with self.assertRaises(tapeline.StreamError):
+            stream._sequence.pause(4429)
+
     def test_a_gap_is_an_error_unless_the_caller_takes_it(self) -> None:
         gap = {"after_seq": 3, "up_to_seq": 9, "reason": "retention"}
         for n in range(2):

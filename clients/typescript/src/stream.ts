@@ -21,7 +21,10 @@ export interface StreamOptions {
   readonly signal?: AbortSignal
   /** Without it, a gap throws a `StreamGapError`. */
   readonly onGap?: (gap: StreamGap) => void
-  /** Consecutive attempts that fail before the stream is up to date or brings an event; 20. */
+  /**
+   * Consecutive attempts that fail before the stream is up to date or brings an event; 20. Those that are refused because
+   * of too many connections are counted separately.
+   */
   readonly retries?: number
   /** Called for every connection after the first. */
   readonly onReconnect?: () => void
@@ -49,7 +52,11 @@ const FINAL_CODES: Readonly<Record<number, string>> = {
   4403: 'The key is paused or may not be used here.',
 }
 const TOO_MANY = 4429
-const TOO_MANY_PAUSE_S = 1
+/**
+ * For up to a minute the service also counts a connection that was lost without its knowledge, for example in a change
+ * of networks. All attempts together last longer than that.
+ */
+const TOO_MANY_PAUSE_S = 5
 
 export class EventStream implements AsyncIterable<ChainEvent> {
   readonly #url: string
@@ -70,6 +77,7 @@ export class EventStream implements AsyncIterable<ChainEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ChainEvent, void, void> {
     const { signal, retries = RETRIES } = this.#options
     let failures = 0
+    let refusals = 0
     for (let connections = 0; signal?.aborted !== true; connections++) {
       if (connections > 0) this.#options.onReconnect?.()
       const connection = new Connection(this.#url, signal)
@@ -78,7 +86,10 @@ export class EventStream implements AsyncIterable<ChainEvent> {
           if (signal?.aborted) return
           if (frame.type === 'welcome') connection.send(this.#subscription())
           const event = this.#read(frame)
-          if (frame.type === 'live' || event !== undefined) failures = 0
+          if (frame.type === 'live' || event !== undefined) {
+            failures = 0
+            refusals = 0
+          }
           if (event !== undefined) yield event
         }
       } finally {
@@ -88,14 +99,12 @@ export class EventStream implements AsyncIterable<ChainEvent> {
       const why = FINAL_CODES[connection.closeCode]
       if (why !== undefined) throw new StreamError(connection.closeCode, why)
       if (connection.isOverfull) continue
-      if (failures >= retries)
+      const isRefused = connection.closeCode === TOO_MANY
+      if ((isRefused ? refusals : failures) >= retries)
         throw new StreamError(connection.closeCode, `No connection after ${retries} attempts.`)
-      const wait = delayMs(
-        failures,
-        connection.closeCode === TOO_MANY ? TOO_MANY_PAUSE_S : undefined,
-        Math.random,
-      )
-      failures += 1
+      const wait = delayMs(failures, isRefused ? TOO_MANY_PAUSE_S : undefined, Math.random)
+      if (isRefused) refusals += 1
+      else failures += 1
       try {
         await sleep(wait ?? 0, signal)
       } catch {
