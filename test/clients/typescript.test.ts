@@ -16,6 +16,7 @@ import {
   verifyWebhook,
   WebhookSignatureError,
 } from '../../clients/typescript/src/index.ts'
+import { RPC_METHODS } from '../../src/upstreams/methods.ts'
 import { until } from '../until.ts'
 import { portOf } from './port-of.ts'
 import { signedDeliveries } from './signed-deliveries.ts'
@@ -89,6 +90,39 @@ test('a POST is repeated under the same Idempotency-Key; the next one has anothe
   assert.equal(keys[4], 'mine')
 })
 
+test('of the calls to a node only those that write use up an Idempotency-Key; the others are repeated without', async (t) => {
+  const call = (method: string) =>
+    ({ jsonrpc: '2.0', id: 1, method }) as { jsonrpc: '2.0'; id: number; method: 'ping' }
+  const { client, asked } = await stub(t, (n) => (n === 0 ? undefined : { body: [] }))
+  await client.rpc(call('ping'))
+  await client.rpc([call('ping'), call('getInfo')])
+  await client.rpc(call('ping'), { idempotencyKey: 'mine' })
+  const keys = () => asked.splice(0).map(({ headers }) => headers['idempotency-key'])
+  assert.deepEqual(keys(), [undefined, undefined, undefined, 'mine'])
+  const writes = [...RPC_METHODS.values()].filter(({ write }) => write)
+  for (const { name } of writes) {
+    await client.rpc(call(name))
+    await client.rpc([call('ping'), call(name)])
+  }
+  for (const key of keys()) assert.match(String(key), /^[0-9a-f]{32}$/)
+})
+
+test('a refusal that stays is not asked for again, whatever its status', async (t) => {
+  const permanent = [
+    [429, 'rate_limited', 'batch_above_rate'],
+    [429, 'rate_limited', 'idempotency_quota'],
+    [409, 'idempotency_conflict', 'reply_quota'],
+    [409, 'idempotency_conflict', 'reply_too_large'],
+  ] as const
+  const { client, asked } = await stub(t, (n) => {
+    const [status, error, reason] = permanent[n] ?? permanent[0]
+    return { status, body: { error, message: 'No.', reason } }
+  })
+  for (const [status, code] of permanent)
+    await assert.rejects(client.testWebhook({ id: 'wh_1' }), { status, code })
+  assert.equal(asked.length, permanent.length)
+})
+
 test('an answer that does not come in time is asked for again', async (t) => {
   const { url, asked } = await stub(t, (n) => (n === 0 ? 'never' : { body: { plan: 'free' } }))
   const client = new Tapeline({ url, key: 'k', timeoutMs: 500, retries: 20 })
@@ -157,6 +191,14 @@ test('an error of JSON-RPC has its number, and an address that is none is refuse
   for (const wrong of ['localhost', 'localhost:8080', 'ftp://localhost'])
     assert.throws(() => new Tapeline({ url: wrong, key: 'k' }), TypeError)
   await assert.rejects(new Tapeline({ url, key: 'two\nlines' }).limits(), TypeError)
+})
+
+test('an error of a batch has the number of its first call', async (t) => {
+  const error = { code: -32_020, message: 'No node is available.' }
+  const { url } = await stub(t, () => ({ status: 503, body: [{ jsonrpc: '2.0', id: 1, error }] }))
+  const client = new Tapeline({ url, key: 'k', retries: 0 })
+  const call = client.rpc([{ jsonrpc: '2.0', id: 1, method: 'ping' }])
+  await assert.rejects(call, { name: 'ApiError', code: '-32020', message: 'No node is available.' })
 })
 
 test('integers keep their digits in both directions', async (t) => {

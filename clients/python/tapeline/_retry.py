@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from ._errors import ApiError
 
 BASE_SECONDS = 0.25
 MAX_BACKOFF_SECONDS = 10.0
@@ -18,14 +21,22 @@ NOTHING_DONE = (429, 503)
 IN_DOUBT = (408, 500, 502, 504)
 # A request with the same Idempotency-Key is still in progress; a later attempt gets its answer.
 IN_PROGRESS = 409
+# Reasons of refusals that another attempt would meet again, although their status is that of a temporary one.
+PERMANENT = ("batch_above_rate", "idempotency_quota", "reply_quota", "reply_too_large")
 
 
 def is_repeatable(method: str) -> bool:
-    """A POST carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same values again."""
+    """
+    A POST that changes something carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same
+    values again.
+    """
     return method != "DELETE"
 
 
-def should_retry(method: str, status: int) -> bool:
+def should_retry(method: str, error: ApiError) -> bool:
+    status = error.status
+    if error.details.get("reason") in PERMANENT:
+        return False
     if status in NOTHING_DONE:
         return True
     if status == IN_PROGRESS:

@@ -88,7 +88,7 @@ class Transport:
         if kept is not None and kept.is_immutable:
             return self._from_cache(method, target, kept.body, "", None, 0)
         content = None if body is None else json.dumps(without_none(body)).encode()
-        headers = self._headers(method, kept.etag if kept else None, content is not None)
+        headers = self._headers(operation, kept.etag if kept else None, body)
         lost = 0
         attempt = 0
         while True:
@@ -118,7 +118,7 @@ class Transport:
                 return Answer(data, info)
             failure = error_of(status, got, data)
             wait = _retry.delay(attempt, failure.retry_after)
-            if not may_repeat or wait is None or not _retry.should_retry(method, status):
+            if not may_repeat or wait is None or not _retry.should_retry(method, failure):
                 raise failure
             time.sleep(wait)
             attempt += 1
@@ -134,13 +134,13 @@ class Transport:
         if hasattr(self, "_lock"):
             self.close()
 
-    def _headers(self, method: str, etag: Optional[str], has_body: bool) -> Dict[str, str]:
+    def _headers(self, operation: Operation, etag: Optional[str], body: Any) -> Dict[str, str]:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "X-API-Key": self.key}
         if etag is not None:
             headers["If-None-Match"] = etag
-        if method == "POST":
+        if operation.method == "POST" and needs_key(operation.path, body):
             headers["Idempotency-Key"] = str(uuid.uuid4())
-        if has_body:
+        if body is not None:
             headers["Content-Type"] = "application/json"
         return headers
 
@@ -205,6 +205,17 @@ class Transport:
         return Answer(body, info)
 
 
+def needs_key(path: str, body: Any) -> bool:
+    """
+    Calls that only read are repeated like a GET: a plan allows a certain number of keys a day, and the service stores an
+    answer for each.
+    """
+    if path != "/rpc":
+        return True
+    calls = body if isinstance(body, (list, tuple)) else [body]
+    return any(isinstance(call, dict) and str(call.get("method")).startswith("submit") for call in calls)
+
+
 def target_of(path: str, params: Mapping[str, Any]) -> str:
     query = {}
     for name, value in params.items():
@@ -241,6 +252,9 @@ def error_of(status: int, headers: Mapping[str, str], data: bytes) -> ApiError:
     except ValueError:
         # A proxy in between may answer anything.
         details = {}
+    if isinstance(details, list) and details:
+        # `/rpc` answers a batch with a list.
+        details = details[0]
     if not isinstance(details, dict):
         details = {}
     if isinstance(details.get("error"), dict):

@@ -55,6 +55,25 @@ class Retries(unittest.TestCase):
             self.assertNotEqual(keys[2], keys[3])
             self.assertEqual(json.loads(stub.asked[0].body), {"url": "https://example.com", "kinds": ["block_added"]})
 
+    def test_of_the_calls_to_a_node_only_those_that_write_use_up_an_idempotency_key(self) -> None:
+        def call(method: str) -> Any:
+            return {"jsonrpc": "2.0", "id": 1, "method": method}
+
+        with StubService(lambda n, _: None if n == 0 else (200, {}, [])) as stub:
+            for body in (call("ping"), [call("ping"), call("getInfo")], call("submitBlock"), [call("ping"), call("submitTransaction")]):
+                client(stub).rpc(body)
+            has_key = ["idempotency-key" in asked.headers for asked in stub.asked]
+            self.assertEqual(has_key, [False, False, False, True, True], "the first one is repeated all the same")
+
+    def test_a_refusal_that_stays_is_not_asked_for_again_whatever_its_status(self) -> None:
+        permanent = [(429, "batch_above_rate"), (429, "idempotency_quota"), (409, "reply_quota"), (409, "reply_too_large")]
+        with StubService(lambda n, _: (permanent[n][0], {}, {"error": "x", "reason": permanent[n][1]})) as stub:
+            for status, _ in permanent:
+                with self.assertRaises(tapeline.ApiError) as caught:
+                    client(stub).test_webhook("wh_1")
+                self.assertEqual(caught.exception.status, status)
+            self.assertEqual(len(stub.asked), len(permanent))
+
     def test_a_delete_whose_answer_was_lost_is_not_repeated(self) -> None:
         with StubService(lambda *_: None) as stub:
             with self.assertRaises(tapeline.ConnectionLost):
@@ -98,6 +117,9 @@ class Retries(unittest.TestCase):
                 client(stub, retries=2).rpc({"jsonrpc": "2.0", "id": 1, "method": "ping"})
             self.assertEqual(caught.exception.code, "-32020")
             self.assertEqual(len(stub.asked), 3)
+        with StubService(lambda *_: (503, {}, [body])) as stub, self.assertRaises(tapeline.ApiError) as caught:
+            client(stub, retries=0).rpc([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])
+        self.assertEqual((caught.exception.code, caught.exception.args[0]), ("-32020", "No node is available."))
 
     def test_an_unknown_refusal_is_an_error_all_the_same(self) -> None:
         with StubService(lambda *_: (418, {}, b"<html>teapot</html>")) as stub:

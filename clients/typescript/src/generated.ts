@@ -4218,7 +4218,7 @@ export interface PricedParams {
 /** Per call. */
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Of a POST; made by the client where it is left out. */
+  /** Of a POST; made by the client where it is left out, except for calls to `/rpc` that only read. */
   readonly idempotencyKey?: string
 }
 

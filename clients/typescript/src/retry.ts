@@ -1,4 +1,5 @@
 /** Whether a request is sent again, and after what delay. */
+import type { ApiError } from './errors.ts'
 
 const BASE_MS = 250
 const MAX_BACKOFF_MS = 10_000
@@ -11,13 +12,19 @@ const NOTHING_DONE = [429, 503]
 const IN_DOUBT = [408, 500, 502, 504]
 /** A request with the same Idempotency-Key is still in progress; a later attempt gets its answer. */
 const IN_PROGRESS = 409
+/** Reasons of refusals that another attempt would meet again, although their status is that of a temporary one. */
+const PERMANENT = ['batch_above_rate', 'idempotency_quota', 'reply_quota', 'reply_too_large']
 
-/** A POST carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same values again. */
+/**
+ * A POST that changes something carries an Idempotency-Key, so the service carries it out once; a PATCH sets the same
+ * values again.
+ */
 export function isRepeatable(method: string): boolean {
   return method !== 'DELETE'
 }
 
-export function shouldRetry(method: string, status: number): boolean {
+export function shouldRetry(method: string, { status, details }: ApiError): boolean {
+  if (PERMANENT.includes(String(details.reason))) return false
   if (NOTHING_DONE.includes(status)) return true
   if (status === IN_PROGRESS) return method === 'POST'
   return IN_DOUBT.includes(status) && isRepeatable(method)

@@ -83,7 +83,7 @@ export class Transport {
     const url = this.#base + target(operation.path, params)
     const kept = operation.method === 'GET' ? this.#cache.get(url) : undefined
     if (kept?.isImmutable) return this.#fromCache(operation, url, kept.text, '', undefined, 0)
-    const request = this.#request(operation.method, options, kept?.etag, body)
+    const request = this.#request(operation, options, kept?.etag, body)
     const retries = this.#options.retries ?? RETRIES
     let lostAttempts = 0
     for (let attempt = 0; ; attempt++) {
@@ -118,12 +118,19 @@ export class Transport {
       }
       const error = errorOf(response, text)
       const wait = delayMs(attempt, error.retryAfter, Math.random)
-      if (!mayRepeat || wait === undefined || !shouldRetry(operation.method, response.status)) throw error
+      if (!mayRepeat || wait === undefined || !shouldRetry(operation.method, error)) throw error
       await sleep(wait, options.signal)
     }
   }
 
-  #request(method: string, options: CallOptions, etag: string | undefined, body: unknown): RequestInit {
+  #request(
+    { method, path }: Operation,
+    { idempotencyKey }: CallOptions,
+    etag: string | undefined,
+    body: unknown,
+  ): RequestInit {
+    const key =
+      method === 'POST' ? (idempotencyKey ?? (needsKey(path, body) ? newKey() : undefined)) : undefined
     return {
       method,
       // Otherwise a browser's cache would answer instead of the service, with the credits of an earlier answer.
@@ -133,7 +140,7 @@ export class Transport {
         Accept: 'application/json',
         'X-API-Key': this.#options.key,
         ...(etag === undefined ? {} : { 'If-None-Match': etag }),
-        ...(method === 'POST' ? { 'Idempotency-Key': options.idempotencyKey ?? newKey() } : {}),
+        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       }),
       ...(body === undefined ? {} : { body: writeJson(body) }),
@@ -190,6 +197,16 @@ export class Transport {
   }
 }
 
+/**
+ * Calls that only read are repeated like a GET: a plan allows a certain number of keys a day, and the service stores an
+ * answer for each.
+ */
+function needsKey(path: string, body: unknown): boolean {
+  if (path !== '/rpc') return true
+  const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
+  return calls.some((call) => String((call as { method?: unknown } | null)?.method).startsWith('submit'))
+}
+
 /** Not `randomUUID`, which is not available on pages loaded without TLS. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
@@ -218,7 +235,7 @@ function errorOf(response: Response, text: string): ApiError {
   return new Class(response.status, details, retryAfter)
 }
 
-/** A proxy in between may answer anything, and `/rpc` answers with a JSON-RPC error. */
+/** A proxy in between may answer anything, and `/rpc` answers with JSON-RPC errors: one, or a list for a batch. */
 function errorBody(text: string): Partial<ErrorBody> {
   let body: unknown
   try {
@@ -226,6 +243,7 @@ function errorBody(text: string): Partial<ErrorBody> {
   } catch {
     return {}
   }
+  if (Array.isArray(body)) [body] = body
   if (typeof body !== 'object' || body === null || !('error' in body)) return {}
   const { error } = body
   if (typeof error === 'string') return body as Partial<ErrorBody>
