@@ -1,4 +1,4 @@
-import type { ClientModel, Operation, Param } from './read-documents.ts'
+import { type ClientModel, type Operation, type Param, timesOf } from './read-documents.ts'
 import type { Definition, Field, TypeNode } from './schema-types.ts'
 
 /** Prints the generated part of the Python client. Annotations are never evaluated, so their order does not matter. */
@@ -60,8 +60,13 @@ function definition({ name, doc, shape }: Definition): string {
   return `\nclass ${name}(TypedDict):\n${intro}${fields.join('\n')}\n`
 }
 
-function wire({ method, path, result }: Operation, definitions: readonly Definition[]): string {
-  if (result.kind === 'object') return `Operation(${quoted(method)}, ${quoted(path)})`
+function wire(operation: Operation, definitions: readonly Definition[]): string {
+  const { method, path, result } = operation
+  const given = timesOf(operation)
+  const givenTimes =
+    given.length === 0 ? [] : [`given_times=(${given.map((name) => `${quoted(name)}, `).join('')})`]
+  if (result.kind === 'object')
+    return `Operation(${[quoted(method), quoted(path), ...givenTimes].join(', ')})`
   const fields = fieldsOf(result.row, definitions)
   const tuple = (kind: Column) => {
     const names = fields.filter(({ type }) => columnOf(type) === kind).map(({ name }) => name)
@@ -76,6 +81,7 @@ function wire({ method, path, result }: Operation, definitions: readonly Definit
     `times=${tuple('time')}`,
     `floats=${tuple('float')}`,
     `integers=${tuple('integer')}`,
+    ...givenTimes,
   ].join(', ')})`
 }
 

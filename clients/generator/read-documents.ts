@@ -3,6 +3,7 @@ import { clientName } from '../../src/core/client-name.ts'
 import {
   createTypeBook,
   type Definition,
+  isTime,
   pascal,
   type Schema,
   type TypeNode,
@@ -38,6 +39,13 @@ export interface Operation {
         /** Whether the rows of a page can be limited. */
         readonly hasLimit: boolean
       }
+}
+
+/** Names of all times that a caller gives, in the query or in the body. */
+export function timesOf({ params, body }: Operation): string[] {
+  const fields =
+    body?.definition !== undefined && 'fields' in body.definition.shape ? body.definition.shape.fields : []
+  return [...params, ...fields].filter(({ type }) => type.kind === 'time').map(({ name }) => name)
 }
 
 export interface Param {
@@ -110,12 +118,14 @@ export function readDocuments(openapiJson: object, asyncapiJson: object): Client
         const name = String(param.name)
         const doc = textOf(param.description)
         const schema = resolve(param.schema)
-        const isTime = schema.type === 'string' && /ISO 8601/.test(doc)
         return {
           name,
           in: param.in === 'path' ? 'path' : 'query',
           required: param.required === true,
-          type: isTime ? { kind: 'time' } : book.typeOf(schema, hint + pascal(name), name),
+          type:
+            schema.type === 'string' && isTime(doc)
+              ? { kind: 'time' }
+              : book.typeOf(schema, hint + pascal(name), name),
           doc,
         }
       })

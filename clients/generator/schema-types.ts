@@ -77,6 +77,7 @@ export function createTypeBook(components: Readonly<Record<string, Schema>>): Ty
     if (Array.isArray(schema.allOf))
       return { kind: 'both', members: membersOf(schema.allOf as Schema[], hint, fieldName) }
     const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
+    if (choices !== undefined && isTime(textOf(schema.description))) return { kind: 'time' }
     if (choices !== undefined)
       return union(choices.map((each, n) => typeOf(each, choiceHint(choices, n, hint), fieldName)))
     if (Array.isArray(schema.type)) {
@@ -141,6 +142,11 @@ export function createTypeBook(components: Readonly<Record<string, Schema>>): Ty
   }
 
   return { definitions: () => [...definitions.values()], typeOf }
+}
+
+/** A time that a caller gives, in any of its forms. */
+export function isTime(description: string): boolean {
+  return /ISO 8601/.test(description)
 }
 
 /** An object with named fields. */

@@ -1,4 +1,4 @@
-import type { ClientModel, Operation, Param } from './read-documents.ts'
+import { type ClientModel, type Operation, type Param, timesOf } from './read-documents.ts'
 import { type Definition, pascal, type TypeNode } from './schema-types.ts'
 
 /** Prints the generated part of the TypeScript client. */
@@ -34,6 +34,8 @@ export function renderTypeScript(model: ClientModel): string {
     '  readonly rowsField?: string',
     '  readonly cursorParam?: string',
     '  readonly hasLimit?: boolean',
+    '  /** What is given as a time. */',
+    '  readonly givenTimes?: readonly string[]',
     '}',
     '',
     'export const OPERATIONS = {',
@@ -84,12 +86,15 @@ function paramsInterface(operation: Operation): string {
   return `export interface ${paramsName(operation)} {\n${fields.join('\n')}\n}\n`
 }
 
-function wire({ method, path, result }: Operation): string {
+function wire(operation: Operation): string {
+  const { method, path, result } = operation
+  const names = timesOf(operation).map(quoted).join(', ')
+  const times = names === '' ? '' : `, givenTimes: [${names}]`
   const rows =
     result.kind === 'rows'
       ? `, rowsField: ${quoted(result.rowsField)}${result.cursorParam === undefined ? '' : `, cursorParam: ${quoted(result.cursorParam)}`}${result.hasLimit ? ', hasLimit: true' : ''}`
       : ''
-  return `{ method: ${quoted(method)}, path: ${quoted(path)}${rows} }`
+  return `{ method: ${quoted(method)}, path: ${quoted(path)}${rows}${times} }`
 }
 
 function method(operation: Operation): string {

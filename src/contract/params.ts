@@ -181,10 +181,13 @@ export function interval<const A extends readonly Interval[]>(
   })
 }
 
+export const TIME_FORMS =
+  'ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.'
+
 export function time(description: string): Param<number> {
   return param<number>({
     kind: 'time',
-    description: `${description} ISO 8601 with \`Z\` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.`,
+    description: `${description} ${TIME_FORMS}`,
     schema: { type: 'string' },
     read: (text) =>
       parseTime(text) ??

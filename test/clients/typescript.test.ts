@@ -243,6 +243,24 @@ test('times, flags and path parameters', async (t) => {
   await assert.rejects(client.market({}), TypeError)
 })
 
+test('a fraction of a second or millisecond is taken wherever a time is given', async (t) => {
+  const { client, asked } = await stub(t, () => ({ body: PAGE }))
+  const start = 1_780_000_000.25
+  await client.candles({ symbol: 'BTC', start, end: 1_780_000_000_500.75 }).page()
+  await client.cost('snapshotsAt', { symbol: 'BTC', source: 'perpdex', time: start })
+  await client.liquidations({ symbol: 'BTC', min_usd: 0.5, start: 1_780_000_000 }).page()
+  await client.replayWebhook({ id: 'wh_1' }, { since: start, until: new Date(0) })
+  assert.deepEqual(
+    asked.map(({ url, body }) => body || new URLSearchParams(url.split('?')[1]).toString()),
+    [
+      'symbol=BTC&start=2026-05-28T20%3A26%3A40.250Z&end=2026-05-28T20%3A26%3A40.501Z',
+      'symbol=BTC&source=perpdex&time=2026-05-28T20%3A26%3A40.250Z&dry_run=true',
+      'symbol=BTC&min_usd=0.5&start=1780000000',
+      '{"since":"2026-05-28T20:26:40.250Z","until":"1970-01-01T00:00:00.000Z"}',
+    ],
+  )
+})
+
 test('an unchanged page is asked for with its tag, a sealed one not at all, and the cache has a limit', async (t) => {
   const unchanged = await stub(t, (n) =>
     n === 0 ? { headers: { ETag: '"a"' }, body: PAGE } : { status: 304, headers: { ETag: '"a"' }, body: '' },

@@ -2208,12 +2208,12 @@ class Replay(TypedDict):
 class ReplayRange(TypedDict):
     # Events with a higher number.
     after_seq: NotRequired[int]
-    # Events from this time on, as everywhere.
-    since: NotRequired[Union[str, float]]
+    # Events from this time on. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+    since: NotRequired[Time]
     # No event with a higher number. Without an end: everything up to now.
     up_to_seq: NotRequired[int]
-    # Events before this time.
-    until: NotRequired[Union[str, float]]
+    # Events before this time. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
+    until: NotRequired[Time]
 
 
 class Limits(TypedDict):
@@ -2925,30 +2925,30 @@ ERROR_CLASSES: Dict[str, Type[ApiError]] = {
 OPERATIONS: Dict[str, Operation] = {
     "sources": Operation("GET", "/v1/sources"),
     "symbols": Operation("GET", "/v1/symbols"),
-    "candles": Operation("GET", "/v1/candles", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", )),
-    "predmkt_a_candles": Operation("GET", "/v1/predmkt_a/candles", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", )),
-    "predmkt_b_by_symbol": Operation("GET", "/v1/predmkt_b/{symbol}", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", )),
-    "perpdex_by_symbol": Operation("GET", "/v1/perpdex/{symbol}", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", )),
-    "snapshots": Operation("GET", "/v1/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "predmkt_a_snapshots": Operation("GET", "/v1/predmkt_a/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "predmkt_a_orderbook": Operation("GET", "/v1/predmkt_a/orderbook", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "predmkt_b_snapshots": Operation("GET", "/v1/predmkt_b/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "predmkt_b_orderbook": Operation("GET", "/v1/predmkt_b/orderbook", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "perpdex_snapshots": Operation("GET", "/v1/perpdex/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=()),
-    "snapshots_at": Operation("GET", "/v1/snapshots/at"),
-    "predmkt_a_snapshots_at": Operation("GET", "/v1/predmkt_a/snapshots/at"),
-    "predmkt_b_snapshots_at": Operation("GET", "/v1/predmkt_b/snapshots/at"),
-    "perpdex_snapshots_at": Operation("GET", "/v1/perpdex/snapshots/at"),
-    "trades": Operation("GET", "/v1/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=()),
-    "predmkt_a_trades": Operation("GET", "/v1/predmkt_a/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=()),
-    "perpdex_trades": Operation("GET", "/v1/perpdex/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=()),
-    "flow": Operation("GET", "/v1/flow", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("buy_volume", "sell_volume", "vwap_buy", "vwap_sell", "net_volume", "buy_ratio", ), integers=("num_buys", "num_sells", )),
-    "open_interest": Operation("GET", "/v1/open-interest", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open_interest", "open_interest_usd", ), integers=()),
-    "perpdex_open_interest": Operation("GET", "/v1/perpdex/open-interest", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open_interest", "open_interest_usd", ), integers=()),
-    "liquidations": Operation("GET", "/v1/liquidations", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("quantity", "price", "avg_price", "usd_value", ), integers=()),
-    "funding": Operation("GET", "/v1/funding", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
-    "perpdex_funding": Operation("GET", "/v1/perpdex/funding", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=()),
-    "ticker": Operation("GET", "/v1/ticker", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("bid_price", "bid_size", "ask_price", "ask_size", ), integers=()),
+    "candles": Operation("GET", "/v1/candles", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", ), given_times=("start", "end", )),
+    "predmkt_a_candles": Operation("GET", "/v1/predmkt_a/candles", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", ), given_times=("start", "end", )),
+    "predmkt_b_by_symbol": Operation("GET", "/v1/predmkt_b/{symbol}", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", ), given_times=("start", "end", "start_time", "end_time", )),
+    "perpdex_by_symbol": Operation("GET", "/v1/perpdex/{symbol}", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open", "high", "low", "close", "volume", "taker_buy_ratio", "funding_rate", "open_interest", ), integers=("num_trades", ), given_times=("start", "end", "start_time", "end_time", )),
+    "snapshots": Operation("GET", "/v1/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "predmkt_a_snapshots": Operation("GET", "/v1/predmkt_a/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "predmkt_a_orderbook": Operation("GET", "/v1/predmkt_a/orderbook", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "predmkt_b_snapshots": Operation("GET", "/v1/predmkt_b/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "predmkt_b_orderbook": Operation("GET", "/v1/predmkt_b/orderbook", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "perpdex_snapshots": Operation("GET", "/v1/perpdex/snapshots", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("best_bid", "best_ask", "mid_price", "spread", "imbalance", "price_up", "price_down", "reference_price", "yes_bid", "yes_ask", "no_bid", "no_ask", "last_price", "volume", "open_interest", ), integers=(), given_times=("start", "end", )),
+    "snapshots_at": Operation("GET", "/v1/snapshots/at", given_times=("time", )),
+    "predmkt_a_snapshots_at": Operation("GET", "/v1/predmkt_a/snapshots/at", given_times=("time", )),
+    "predmkt_b_snapshots_at": Operation("GET", "/v1/predmkt_b/snapshots/at", given_times=("time", )),
+    "perpdex_snapshots_at": Operation("GET", "/v1/perpdex/snapshots/at", given_times=("time", )),
+    "trades": Operation("GET", "/v1/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=(), given_times=("start", "end", )),
+    "predmkt_a_trades": Operation("GET", "/v1/predmkt_a/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=(), given_times=("start", "end", )),
+    "perpdex_trades": Operation("GET", "/v1/perpdex/trades", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("price", "size", ), integers=(), given_times=("start", "end", )),
+    "flow": Operation("GET", "/v1/flow", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("buy_volume", "sell_volume", "vwap_buy", "vwap_sell", "net_volume", "buy_ratio", ), integers=("num_buys", "num_sells", ), given_times=("start", "end", )),
+    "open_interest": Operation("GET", "/v1/open-interest", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open_interest", "open_interest_usd", ), integers=(), given_times=("start", "end", )),
+    "perpdex_open_interest": Operation("GET", "/v1/perpdex/open-interest", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("open_interest", "open_interest_usd", ), integers=(), given_times=("start", "end", )),
+    "liquidations": Operation("GET", "/v1/liquidations", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("quantity", "price", "avg_price", "usd_value", ), integers=(), given_times=("start", "end", )),
+    "funding": Operation("GET", "/v1/funding", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=(), given_times=("start", "end", )),
+    "perpdex_funding": Operation("GET", "/v1/perpdex/funding", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", "next_funding_time", ), floats=("funding_rate", ), integers=(), given_times=("start", "end", )),
+    "ticker": Operation("GET", "/v1/ticker", rows_field="data", cursor_param="after", has_limit=True, times=("timestamp", ), floats=("bid_price", "bid_size", "ask_price", "ask_size", ), integers=(), given_times=("start", "end", )),
     "markets": Operation("GET", "/v1/markets", rows_field="data", cursor_param="after", has_limit=True, times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
     "predmkt_a_markets": Operation("GET", "/v1/predmkt_a/markets", rows_field="data", cursor_param="after", has_limit=True, times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
     "predmkt_b": Operation("GET", "/v1/predmkt_b", rows_field="data", cursor_param="after", has_limit=True, times=("start_time", "end_time", "resolved_at", "created_at", "updated_at", ), floats=("strike", "reference_price_start", "reference_price_end", "volume", "liquidity", "open_interest", "final_volume", "final_liquidity", ), integers=()),
@@ -2963,7 +2963,7 @@ OPERATIONS: Dict[str, Operation] = {
     "transaction": Operation("GET", "/v1/transactions/{tx_id}"),
     "address_transactions": Operation("GET", "/v1/addresses/{address}/transactions", rows_field="items", cursor_param="cursor", has_limit=True, times=(), floats=(), integers=("amount_sompi", )),
     "address_activity": Operation("GET", "/v1/addresses/{address}/activity", rows_field="items", cursor_param=None, has_limit=True, times=(), floats=(), integers=("amount", )),
-    "address_balance": Operation("GET", "/v1/addresses/{address}/balance"),
+    "address_balance": Operation("GET", "/v1/addresses/{address}/balance", given_times=("at", )),
     "address_utxos": Operation("GET", "/v1/addresses/{address}/utxos", rows_field="items", cursor_param="cursor", has_limit=True, times=(), floats=(), integers=("index", "amount_sompi", "block_daa_score", )),
     "address_covenants": Operation("GET", "/v1/addresses/{address}/covenants", rows_field="items", cursor_param="cursor", has_limit=True, times=(), floats=(), integers=("index", "amount_sompi", )),
     "covenant": Operation("GET", "/v1/covenants/{covenant_id}", rows_field="items", cursor_param="cursor", has_limit=True, times=(), floats=(), integers=()),
@@ -2981,7 +2981,7 @@ OPERATIONS: Dict[str, Operation] = {
     "webhook_deliveries": Operation("GET", "/v1/webhooks/{id}/deliveries", rows_field="deliveries", cursor_param="cursor", has_limit=True, times=("last_attempt_at", "next_attempt_at", "created_at", ), floats=(), integers=("seq", "attempts", "last_status", "duration_ms", )),
     "test_webhook": Operation("POST", "/v1/webhooks/{id}/test"),
     "rotate_webhook": Operation("POST", "/v1/webhooks/{id}/rotate"),
-    "replay_webhook": Operation("POST", "/v1/webhooks/{id}/replay"),
+    "replay_webhook": Operation("POST", "/v1/webhooks/{id}/replay", given_times=("since", "until", )),
     "limits": Operation("GET", "/v1/limits"),
     "status": Operation("GET", "/v1/status"),
     "health": Operation("GET", "/v1/health"),
@@ -3707,15 +3707,15 @@ class Methods:
         """
         return self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
-    def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
+    def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Time] = None, up_to_seq: Optional[int] = None, until: Optional[Time] = None) -> Replay:
         """
         Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`
 
         id: Id of the webhook.
         after_seq: Events with a higher number.
-        since: Events from this time on, as everywhere.
+        since: Events from this time on. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
         up_to_seq: No event with a higher number. Without an end: everything up to now.
-        until: Events before this time.
+        until: Events before this time. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.
         """
         return self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 
@@ -3988,7 +3988,7 @@ class AsyncMethods:
         """Give a webhook a new signing secret. The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header. Another rotation within this time replaces the new secret and leaves the old one and its time as they are. Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/rotate`"""
         return await self._answer(OPERATIONS["rotate_webhook"], {"id": id})
 
-    async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Union[str, float]] = None, up_to_seq: Optional[int] = None, until: Optional[Union[str, float]] = None) -> Replay:
+    async def replay_webhook(self, id: str, *, after_seq: Optional[int] = None, since: Optional[Time] = None, up_to_seq: Optional[int] = None, until: Optional[Time] = None) -> Replay:
         """Deliver past events again. Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429). It counts as a heavy call while it runs, and an account has one at a time: another one is refused with 429 (`replay_running`). Without an `Idempotency-Key` it ends where it is when its caller disconnects. While the disk of the service is nearly full, nothing is replayed (503). Credits: 0 flat. Open from the developer plan (tier pro) on. `POST /v1/webhooks/{id}/replay`"""
         return await self._answer(OPERATIONS["replay_webhook"], {"id": id}, {"after_seq": after_seq, "since": since, "up_to_seq": up_to_seq, "until": until})
 

@@ -14,3 +14,5 @@ class Operation(NamedTuple):
     times: Tuple[str, ...] = ()
     floats: Tuple[str, ...] = ()
     integers: Tuple[str, ...] = ()
+    # What is given as a time.
+    given_times: Tuple[str, ...] = ()

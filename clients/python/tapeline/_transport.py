@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import math
 import ssl
 import threading
 import time
@@ -29,6 +30,8 @@ from ._operation import Operation
 
 CHUNK_BYTES = 1 << 18
 MAX_IDLE_CONNECTIONS = 8
+# The service takes larger numbers as milliseconds, others as seconds.
+MIN_EPOCH_MILLISECONDS = 1e11
 
 
 class AnswerInfo(NamedTuple):
@@ -83,11 +86,11 @@ class Transport:
     ) -> Answer:
         """``max_lost``: how many attempts may go unanswered before it gives up, since each may have been charged."""
         method = operation.method
-        target = self._prefix + target_of(operation.path, params)
+        target = self._prefix + target_of(operation.path, with_times(operation, params))
         kept = self._cache.get(target) if method == "GET" else None
         if kept is not None and kept.is_immutable:
             return self._from_cache(method, target, kept.body, "", None, 0)
-        content = None if body is None else json.dumps(without_none(body)).encode()
+        content = None if body is None else json.dumps(without_none(with_times(operation, body))).encode()
         headers = self._headers(operation, kept.etag if kept else None, body)
         lost = 0
         attempt = 0
@@ -229,13 +232,33 @@ def target_of(path: str, params: Mapping[str, Any]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
+def with_times(operation: Operation, given: Any) -> Any:
+    """As JSON has no times, and the service takes seconds and milliseconds without a fraction."""
+    if not isinstance(given, dict) or not operation.given_times:
+        return given
+    return {name: time_of(value) if name in operation.given_times else value for name, value in given.items()}
+
+
+def time_of(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso_of(value)
+    if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        seconds = value if value < MIN_EPOCH_MILLISECONDS else value / 1000
+        return iso_of(datetime.fromtimestamp(seconds, timezone.utc))
+    return value
+
+
+def iso_of(time: datetime) -> str:
+    # A time without a zone is taken as UTC.
+    aware = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    return aware.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        # A time without a zone is taken as UTC.
-        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-        return aware.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_of(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

@@ -203,6 +203,34 @@ class Requests(unittest.TestCase):
             )
             self.assertEqual(stub.asked[0].headers["x-api-key"], "svc_test_k")
 
+    def test_a_fraction_of_a_second_or_millisecond_is_taken_wherever_a_time_is_given(self) -> None:
+        with StubService(lambda *_: (200, {}, PAGE)) as stub:
+            tl, start = client(stub), 1_780_000_000.25
+            tl.candles("BTC", start=start, end=1_780_000_000_500.75).page()
+            tl.cost("snapshots_at", symbol="BTC", source="perpdex", time=start)
+            tl.liquidations("BTC", min_usd=0.5, start=1_780_000_000.0).page()
+            self.assertEqual(
+                [asked.path.split("?")[1] for asked in stub.asked],
+                [
+                    "symbol=BTC&start=2026-05-28T20%3A26%3A40.250Z&end=2026-05-28T20%3A26%3A40.500Z",
+                    "symbol=BTC&source=perpdex&time=2026-05-28T20%3A26%3A40.250Z&dry_run=true",
+                    "symbol=BTC&start=1780000000&min_usd=0.5",
+                ],
+            )
+
+    def test_times_in_a_body(self) -> None:
+        with StubService(lambda *_: (200, {}, {})) as stub:
+            tl = client(stub)
+            tl.replay_webhook("wh_1", since=datetime(2026, 6, 10), until=1_780_000_000.25)
+            tl.replay_webhook("wh_1", since="2026-06-10", until=1_780_000_000)
+            self.assertEqual(
+                [json.loads(asked.body) for asked in stub.asked],
+                [
+                    {"since": "2026-06-10T00:00:00.000Z", "until": "2026-05-28T20:26:40.250Z"},
+                    {"since": "2026-06-10", "until": 1_780_000_000},
+                ],
+            )
+
     def test_large_integers_and_packed_answers(self) -> None:
         text = b'{"fee_sompi": 2870000000000000001}'
         with StubService(lambda *_: (200, {"Content-Encoding": "gzip"}, gzip.compress(text))) as stub:

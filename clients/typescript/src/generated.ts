@@ -2402,12 +2402,12 @@ export interface Replay {
 export interface ReplayRange {
   /** Events with a higher number. */
   after_seq?: number
-  /** Events from this time on, as everywhere. */
-  since?: string | number
+  /** Events from this time on. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  since?: Time
   /** No event with a higher number. Without an end: everything up to now. */
   up_to_seq?: number
-  /** Events before this time. */
-  until?: string | number
+  /** Events before this time. ISO 8601 with `Z` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds. */
+  until?: Time
 }
 
 export interface Limits {
@@ -3927,18 +3927,28 @@ export interface Operation {
   readonly rowsField?: string
   readonly cursorParam?: string
   readonly hasLimit?: boolean
+  /** What is given as a time. */
+  readonly givenTimes?: readonly string[]
 }
 
 export const OPERATIONS = {
   sources: { method: 'GET', path: '/v1/sources' },
   symbols: { method: 'GET', path: '/v1/symbols' },
-  candles: { method: 'GET', path: '/v1/candles', rowsField: 'data', cursorParam: 'after', hasLimit: true },
+  candles: {
+    method: 'GET',
+    path: '/v1/candles',
+    rowsField: 'data',
+    cursorParam: 'after',
+    hasLimit: true,
+    givenTimes: ['start', 'end'],
+  },
   predmktACandles: {
     method: 'GET',
     path: '/v1/predmkt_a/candles',
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   predmktBBySymbol: {
     method: 'GET',
@@ -3946,6 +3956,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end', 'start_time', 'end_time'],
   },
   perpdexBySymbol: {
     method: 'GET',
@@ -3953,6 +3964,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end', 'start_time', 'end_time'],
   },
   snapshots: {
     method: 'GET',
@@ -3960,6 +3972,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   predmktASnapshots: {
     method: 'GET',
@@ -3967,6 +3980,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   predmktAOrderbook: {
     method: 'GET',
@@ -3974,6 +3988,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   predmktBSnapshots: {
     method: 'GET',
@@ -3981,6 +3996,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   predmktBOrderbook: {
     method: 'GET',
@@ -3988,6 +4004,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   perpdexSnapshots: {
     method: 'GET',
@@ -3995,18 +4012,27 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
-  snapshotsAt: { method: 'GET', path: '/v1/snapshots/at' },
-  predmktASnapshotsAt: { method: 'GET', path: '/v1/predmkt_a/snapshots/at' },
-  predmktBSnapshotsAt: { method: 'GET', path: '/v1/predmkt_b/snapshots/at' },
-  perpdexSnapshotsAt: { method: 'GET', path: '/v1/perpdex/snapshots/at' },
-  trades: { method: 'GET', path: '/v1/trades', rowsField: 'data', cursorParam: 'after', hasLimit: true },
+  snapshotsAt: { method: 'GET', path: '/v1/snapshots/at', givenTimes: ['time'] },
+  predmktASnapshotsAt: { method: 'GET', path: '/v1/predmkt_a/snapshots/at', givenTimes: ['time'] },
+  predmktBSnapshotsAt: { method: 'GET', path: '/v1/predmkt_b/snapshots/at', givenTimes: ['time'] },
+  perpdexSnapshotsAt: { method: 'GET', path: '/v1/perpdex/snapshots/at', givenTimes: ['time'] },
+  trades: {
+    method: 'GET',
+    path: '/v1/trades',
+    rowsField: 'data',
+    cursorParam: 'after',
+    hasLimit: true,
+    givenTimes: ['start', 'end'],
+  },
   predmktATrades: {
     method: 'GET',
     path: '/v1/predmkt_a/trades',
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   perpdexTrades: {
     method: 'GET',
@@ -4014,14 +4040,23 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
-  flow: { method: 'GET', path: '/v1/flow', rowsField: 'data', cursorParam: 'after', hasLimit: true },
+  flow: {
+    method: 'GET',
+    path: '/v1/flow',
+    rowsField: 'data',
+    cursorParam: 'after',
+    hasLimit: true,
+    givenTimes: ['start', 'end'],
+  },
   openInterest: {
     method: 'GET',
     path: '/v1/open-interest',
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   perpdexOpenInterest: {
     method: 'GET',
@@ -4029,6 +4064,7 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
   liquidations: {
     method: 'GET',
@@ -4036,16 +4072,32 @@ export const OPERATIONS = {
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
-  funding: { method: 'GET', path: '/v1/funding', rowsField: 'data', cursorParam: 'after', hasLimit: true },
+  funding: {
+    method: 'GET',
+    path: '/v1/funding',
+    rowsField: 'data',
+    cursorParam: 'after',
+    hasLimit: true,
+    givenTimes: ['start', 'end'],
+  },
   perpdexFunding: {
     method: 'GET',
     path: '/v1/perpdex/funding',
     rowsField: 'data',
     cursorParam: 'after',
     hasLimit: true,
+    givenTimes: ['start', 'end'],
   },
-  ticker: { method: 'GET', path: '/v1/ticker', rowsField: 'data', cursorParam: 'after', hasLimit: true },
+  ticker: {
+    method: 'GET',
+    path: '/v1/ticker',
+    rowsField: 'data',
+    cursorParam: 'after',
+    hasLimit: true,
+    givenTimes: ['start', 'end'],
+  },
   markets: { method: 'GET', path: '/v1/markets', rowsField: 'data', cursorParam: 'after', hasLimit: true },
   predmktAMarkets: {
     method: 'GET',
@@ -4089,7 +4141,7 @@ export const OPERATIONS = {
     rowsField: 'items',
     hasLimit: true,
   },
-  addressBalance: { method: 'GET', path: '/v1/addresses/{address}/balance' },
+  addressBalance: { method: 'GET', path: '/v1/addresses/{address}/balance', givenTimes: ['at'] },
   addressUtxos: {
     method: 'GET',
     path: '/v1/addresses/{address}/utxos',
@@ -4149,7 +4201,7 @@ export const OPERATIONS = {
   },
   testWebhook: { method: 'POST', path: '/v1/webhooks/{id}/test' },
   rotateWebhook: { method: 'POST', path: '/v1/webhooks/{id}/rotate' },
-  replayWebhook: { method: 'POST', path: '/v1/webhooks/{id}/replay' },
+  replayWebhook: { method: 'POST', path: '/v1/webhooks/{id}/replay', givenTimes: ['since', 'until'] },
   limits: { method: 'GET', path: '/v1/limits' },
   status: { method: 'GET', path: '/v1/status' },
   health: { method: 'GET', path: '/v1/health' },

@@ -56,6 +56,8 @@ export interface Answer {
 const RETRIES = 5
 const TIMEOUT_MS = 30_000
 const CACHE_CHARS = 16 * 2 ** 20
+/** The service takes larger numbers as milliseconds, others as seconds. */
+const MIN_EPOCH_MS = 1e11
 
 export class Transport {
   readonly #options: TransportOptions
@@ -80,10 +82,10 @@ export class Transport {
     body?: unknown,
     maxLost = Number.POSITIVE_INFINITY,
   ): Promise<Answer> {
-    const url = this.#base + target(operation.path, params)
+    const url = this.#base + target(operation.path, withTimes(operation, params))
     const kept = operation.method === 'GET' ? this.#cache.get(url) : undefined
     if (kept?.isImmutable) return this.#fromCache(operation, url, kept.text, '', undefined, 0)
-    const request = this.#request(operation, options, kept?.etag, body)
+    const request = this.#request(operation, options, kept?.etag, withTimes(operation, body))
     const retries = this.#options.retries ?? RETRIES
     let lostAttempts = 0
     for (let attempt = 0; ; attempt++) {
@@ -211,6 +213,22 @@ function needsKey(path: string, body: unknown): boolean {
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function withTimes<T>({ givenTimes = [] }: Operation, given: T): T {
+  if (typeof given !== 'object' || given === null || givenTimes.length === 0) return given
+  const changed = Object.entries(given).map(([name, value]) => [
+    name,
+    givenTimes.includes(name) ? wholeTime(value) : value,
+  ])
+  return Object.fromEntries(changed) as T
+}
+
+/** The service takes seconds and milliseconds without a fraction. */
+function wholeTime(value: unknown): unknown {
+  if (typeof value !== 'number' || !Number.isFinite(value) || Number.isInteger(value)) return value
+  const ms = Math.round(value < MIN_EPOCH_MS ? value * 1_000 : value)
+  return new Date(ms).toISOString()
 }
 
 function target(path: string, params: object): string {

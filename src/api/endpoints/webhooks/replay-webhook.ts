@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
+import { TIME_FORMS } from '../../../contract/params.ts'
 import { ApiError, faultsError, type InputFault } from '../../../core/errors.ts'
 import { flagField, integerField, nullableIntegerField, textField } from '../../../core/rows/fields.ts'
 import { parseTime } from '../../../core/time.ts'
@@ -9,14 +10,14 @@ import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const instant = (description: string) =>
-  Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
+  Type.Optional(Type.Union([Type.String(), Type.Number()], { description: `${description} ${TIME_FORMS}` }))
 const number = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
 
 const AskedRange = Type.Object(
   {
     after_seq: number('Events with a higher number.'),
-    since: instant('Events from this time on, as everywhere.'),
+    since: instant('Events from this time on.'),
     up_to_seq: number('No event with a higher number. Without an end: everything up to now.'),
     until: instant('Events before this time.'),
   },
