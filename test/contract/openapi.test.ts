@@ -67,6 +67,35 @@ test('every operation shows an answer, and every example of an answer and of a b
   assert.deepEqual(wrong, [])
 })
 
+test('what an answer shows as a time has the format of a time', () => {
+  const found = { times: 0, texts: new Set<string>() }
+  for (const { path, method, operation } of operations) {
+    for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+      const { example } = content['application/json'] ?? {}
+      const pointer = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema']
+      for (const { name, changed } of withoutTimes(example)) {
+        found.times++
+        if (schemas.faultsAt(pointer, changed) === '') found.texts.add(`${path} ${name}`)
+      }
+    }
+  }
+  assert.deepEqual([...found.texts], [])
+  assert.ok(found.times > 100, String(found.times))
+})
+
+/** An answer once for each time in it, with a text in its place. */
+function* withoutTimes(value: unknown, name = ''): Generator<{ name: string; changed: unknown }> {
+  if (typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T/.test(value)) yield { name, changed: 'a text' }
+  if (typeof value !== 'object' || value === null) return
+  for (const [member, inner] of Object.entries(value)) {
+    for (const { name: found, changed } of withoutTimes(inner, member)) {
+      const copy = Array.isArray(value) ? [...value] : { ...value }
+      Object.assign(copy, { [member]: changed })
+      yield { name: found, changed: copy }
+    }
+  }
+}
+
 test('what is shared says what was written out: parameters, answers, and schemas without one reference', () => {
   const whole = JSON.parse(JSON.stringify(openapiDocument(ENDPOINTS))) as Document
   for (const { path, method, operation } of operations) {

@@ -102,6 +102,15 @@ class Frames(unittest.TestCase):
         for other in (polar["open"].to_list(), table["open"].to_pylist()):
             self.assertEqual(other, frame["open"].tolist())
 
+    def test_times_of_blocks_are_times_also_while_transactions_are_pending(self) -> None:
+        confirmed, pending = '{"tx_id":"a","block_time":"2026-06-10T12:00:00.000+00:00"}', '{"tx_id":"b","block_time":null}'
+        rows = rows_of("address_transactions", [f'{{"items":[{confirmed},{pending}],"next_cursor":null}}'.encode()])
+        at = datetime(2026, 6, 10, 12, tzinfo=timezone.utc)
+        self.assertEqual(rows.to_df()["block_time"].iloc[0].to_pydatetime(), at)
+        self.assertTrue(rows.to_df()["block_time"].isna().iloc[1])
+        self.assertEqual(rows.to_polars()["block_time"].to_list(), [at, None])
+        self.assertEqual(rows.to_arrow()["block_time"].to_pylist(), [at, None])
+
     def test_decimals_are_the_digits_that_were_served(self) -> None:
         text = b'{"data":[{"timestamp":"2026-06-10T12:00:00.000Z","open":0.1000000000000000055511,"close":7,"volume":null}],"meta":{"next_cursor":null}}'
         frame = rows_of("candles", [text]).to_df(numbers="decimal")

@@ -5,7 +5,7 @@ import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import { optional, time } from '../../../contract/params.ts'
 import { isAmount } from '../../../core/chain/is-amount.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
-import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { integerField, nullableTimeField, textField } from '../../../core/rows/fields.ts'
 import { elapsedMs } from '../../../kit/clock.ts'
 import type { CallOptions } from '../../../upstreams/call-outcome.ts'
 import { endpoint } from '../services.ts'
@@ -19,7 +19,7 @@ import { notOfOneNode, unusableAnswer, upstreamError } from './upstream-error.ts
 const AddressBalance = Type.Object({
   address: textField('The address asked for.'),
   asset: textField('KAS, TKAS on test networks.'),
-  at: nullableTextField('The past time asked for; null: now.'),
+  at: nullableTimeField('The past time asked for; null: now.'),
   confirmed_sompi: integerField('Sum of its unspent outputs, in sompi.'),
   pending: Type.Union(
     [

@@ -4,7 +4,13 @@ import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
-import { flagField, integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import {
+  flagField,
+  integerField,
+  nullableTextField,
+  nullableTimeField,
+  textField,
+} from '../../../core/rows/fields.ts'
 import type { AddressRow, HistoryPlace } from '../../../store/chain.ts'
 import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
@@ -19,7 +25,7 @@ const AddressTransaction = Type.Object({
   asset: textField('KAS, TKAS on test networks.'),
   status: textField('pending, confirmed or dropped.'),
   counterparty: nullableTextField('Address of the largest foreign input or output; null if none is known.'),
-  block_time: nullableTextField('Time of the block that carries it; null while pending.'),
+  block_time: nullableTimeField('Time of the block that carries it; null while pending.'),
   event_kind: textField('mempool_entry while pending, utxos_changed once accepted.'),
 })
 
@@ -29,16 +35,16 @@ const AddressTransactions = Type.Object({
     description: 'Pending first, then by block time and acceptance, newest first; one for each transaction.',
   }),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: nullableTextField('From when on every transaction is indexed: after the last gap.'),
+  coverage_from: nullableTimeField('From when on every transaction is indexed: after the last gap.'),
   coverage: Type.Object(
     {
-      from: nullableTextField('From when on transactions are indexed; null before the first start.'),
-      to: nullableTextField('Time of the last indexed chain block.'),
+      from: nullableTimeField('From when on transactions are indexed; null before the first start.'),
+      to: nullableTimeField('Time of the last indexed chain block.'),
       complete: flagField('Whether nothing is missing in between.'),
       gaps: Type.Array(
         Type.Object({
-          from: nullableTextField('Time of the last block before the gap.'),
-          to: nullableTextField('Time of the first block after it.'),
+          from: nullableTimeField('Time of the last block before the gap.'),
+          to: nullableTimeField('Time of the first block after it.'),
           reason: textField(
             'pruned: the nodes no longer had that part of the chain. unreadable: transactions of that block are in a form that is not known.',
           ),

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import { ParamRefusal, readBy } from '../../../contract/params.ts'
-import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { integerField, nullableTextField, textField, timeField } from '../../../core/rows/fields.ts'
 import type { CovenantUtxo } from '../../../store/covenants.ts'
 import { nodeTime } from './node-time.ts'
 
@@ -22,7 +22,7 @@ export const CovenantUtxoSchema = Type.Object({
   amount_sompi: integerField('Amount in sompi.'),
   address: nullableTextField('Address of its script; null for a script without one.'),
   script_public_key: textField('Four hex digits of version, then the script.'),
-  block_time: textField('Time of the block that carries the transaction.'),
+  block_time: timeField('Time of the block that carries the transaction.'),
 })
 
 export function utxoText(utxo: CovenantUtxo): string {

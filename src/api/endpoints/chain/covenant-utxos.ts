@@ -3,7 +3,7 @@ import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
-import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { integerField, nullableTextField, nullableTimeField, textField } from '../../../core/rows/fields.ts'
 import type { OutputPoint } from '../../../store/output-point.ts'
 import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
@@ -15,7 +15,7 @@ const CovenantUtxos = Type.Object({
   covenant_id: textField('The covenant asked for.'),
   items: Type.Array(CovenantUtxoSchema, { description: 'By transaction id and index, ascending.' }),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: nullableTextField('Outputs that were created earlier are not listed.'),
+  coverage_from: nullableTimeField('Outputs that were created earlier are not listed.'),
   credits_used: integerField('Credits that this answer cost.'),
 })
 

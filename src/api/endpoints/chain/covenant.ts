@@ -9,7 +9,9 @@ import {
   integerField,
   nullableIntegerField,
   nullableTextField,
+  nullableTimeField,
   textField,
+  timeField,
 } from '../../../core/rows/fields.ts'
 import type { CovenantStep } from '../../../store/covenants.ts'
 import { otherCursor } from '../other-cursor.ts'
@@ -23,7 +25,7 @@ const KCC20 =
 
 const CovenantStepSchema = Type.Object({
   tx_id: textField('The transaction.'),
-  block_time: textField('Time of the block that carries it.'),
+  block_time: timeField('Time of the block that carries it.'),
   kind: textField('genesis, continuation, or burn (no output goes on with it).'),
   program: nullableTextField(
     'What the revealed programs are: kcc20 or kcc0020 (a token), silverscript (a compiled contract, by its frame), unknown; null where none was revealed.',
@@ -78,7 +80,7 @@ const Covenant = Type.Object({
     description: 'Its lineage: every accepted transaction that created or spent it, newest first.',
   }),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: nullableTextField('From when on every transaction is indexed: after the last gap.'),
+  coverage_from: nullableTimeField('From when on every transaction is indexed: after the last gap.'),
   credits_used: integerField('Credits that this answer cost.'),
 })
 

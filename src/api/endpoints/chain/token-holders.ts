@@ -3,7 +3,7 @@ import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
-import { integerField, nullableTextField, textField } from '../../../core/rows/fields.ts'
+import { integerField, nullableTextField, nullableTimeField, textField } from '../../../core/rows/fields.ts'
 import { nextTurn } from '../../../kit/time-slices.ts'
 import type { ChainStore } from '../../../store/chain.ts'
 import type { OutputPoint } from '../../../store/output-point.ts'
@@ -28,7 +28,7 @@ const TokenHolders = Type.Object({
   items: Type.Array(TokenHolderSchema, { description: 'Largest amount first.' }),
   hidden_reason: nullableTextField(REASONS),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: nullableTextField('From when on every transaction is indexed: after the last gap.'),
+  coverage_from: nullableTimeField('From when on every transaction is indexed: after the last gap.'),
   credits_used: integerField('Credits that this answer cost.'),
 })
 

@@ -7,6 +7,7 @@ import {
   nullableIntegerField,
   nullableTextField,
   textField,
+  timeField,
 } from '../../../core/rows/fields.ts'
 import type { StoredToken, TokenFacts } from '../../../store/tokens.ts'
 import { nodeTime } from './node-time.ts'
@@ -45,7 +46,7 @@ export const TokenSchema = Type.Object({
   outputs: nullableIntegerField('Of covenant tokens: unspent outputs whose state is proven.'),
   operations: integerField('Operations or transitions since the index has known it.'),
   first_tx_id: textField('The first of them.'),
-  first_seen: textField('Time of the block that carries it.'),
+  first_seen: timeField('Time of the block that carries it.'),
 })
 
 export function tokenText({ token, value }: StoredToken): string {

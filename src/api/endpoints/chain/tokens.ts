@@ -3,7 +3,7 @@ import { base } from '../../../contract/costs.ts'
 import { wrappedList } from '../../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { cursorPage } from '../../../contract/params.ts'
-import { integerField, nullableTextField } from '../../../core/rows/fields.ts'
+import { integerField, nullableTextField, nullableTimeField } from '../../../core/rows/fields.ts'
 import { otherCursor } from '../other-cursor.ts'
 import { endpoint } from '../services.ts'
 import { nodeTime } from './node-time.ts'
@@ -12,7 +12,7 @@ import { TokenSchema, tokenText } from './token-items.ts'
 const Tokens = Type.Object({
   items: Type.Array(TokenSchema, { description: 'By id, ascending.' }),
   next_cursor: nullableTextField('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: nullableTextField('Tokens that did nothing since then are not listed.'),
+  coverage_from: nullableTimeField('Tokens that did nothing since then are not listed.'),
   credits_used: integerField('Credits that this answer cost.'),
 })
 

@@ -8,6 +8,7 @@ import {
   integerField,
   nullableIntegerField,
   nullableTextField,
+  nullableTimeField,
   textField,
 } from '../../../core/rows/fields.ts'
 import { elapsedMs } from '../../../kit/clock.ts'
@@ -30,10 +31,10 @@ const TransactionLookup = Type.Object({
   status: textField('pending, confirmed or dropped.'),
   parsed: ParsedTransactionSchema,
   source: textField('index or mempool.'),
-  block_time: nullableTextField('Time of the block that carries it; null while pending.'),
+  block_time: nullableTimeField('Time of the block that carries it; null while pending.'),
   block_hash: nullableTextField('That block; null while pending.'),
   accepting_block_hash: nullableTextField('Chain block that accepted it; null while pending.'),
-  accepting_block_time: nullableTextField('Time of that block.'),
+  accepting_block_time: nullableTimeField('Time of that block.'),
   confirmations: integerField('Blue score since acceptance; 0 while pending.'),
   replaced_by: nullableTextField(
     'Of a dropped transaction: the one that spends the same output, where it is known.',
