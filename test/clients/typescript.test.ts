@@ -447,6 +447,21 @@ test('a gap is an error unless the caller takes it, and the position is behind i
   assert.deepEqual(gaps, [gap])
 })
 
+test('a gap that the caller could not take comes again', async (t) => {
+  const gap = { after_seq: 3, up_to_seq: 9, reason: 'retention' }
+  const { client } = await streamStub(t, 1, { frame: { type: 'gap', ...gap } })
+  const onGap = () => {
+    throw new Error('The disk is full.')
+  }
+  const stream = client.stream({ kinds: ['block_added'], resumeAfter: 3, onGap })
+  for (let n = 0; n < 2; n++) {
+    await assert.rejects(async () => {
+      for await (const _ of stream);
+    }, /disk is full/)
+    assert.equal(stream.position, 3)
+  }
+})
+
 test('webhooks: what the service signed is accepted, with either secret of a rotation', async () => {
   const { headers, body, batch, current, previous, timestamp } = signedDeliveries()
   const now = { nowMs: timestamp * 1_000 }

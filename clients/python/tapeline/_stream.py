@@ -13,7 +13,7 @@ import asyncio
 import json
 import socket
 import ssl
-import time
+import threading
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, Sequence
 from urllib.parse import quote, urlsplit
 
@@ -72,10 +72,13 @@ class _Sequence:
         # Number of the last event that was handed out: ``resume_after`` of the next stream.
         self.position = resume_after
 
-    def open(self) -> tuple[bytes, ws.Decoder]:
+    def begin(self) -> None:
+        """Before each connection."""
         if self._connections > 0 and self._on_reconnect:
             self._on_reconnect()
         self._connections += 1
+
+    def open(self) -> tuple[bytes, ws.Decoder]:
         key = ws.new_key()
         return ws.handshake(self._netloc, self._target, key), ws.Decoder(key)
 
@@ -95,7 +98,11 @@ class _Sequence:
 
     def read(self, text: str, send: List[bytes]) -> Optional[ChainEvent]:
         """Moves the position; returns the event that is to be handed out."""
-        found = json.loads(text)
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            # The position must not move past an event that was not handed out.
+            raise StreamError("unreadable", f"A message cannot be read: {error}") from error
         kind = found.get("type")
         if kind == "event":
             self._failures = self._refusals = 0
@@ -130,10 +137,13 @@ class _Sequence:
         gap = {name: value for name, value in found.items() if name != "type"}
         # A position that the log never assigned may be higher than the numbers that follow, so it is replaced.
         is_unknown = gap["reason"] == "unknown_position"
-        self.position = gap["up_to_seq"] if is_unknown else max(self.position or 0, gap["up_to_seq"])
+        position = gap["up_to_seq"] if is_unknown else max(self.position or 0, gap["up_to_seq"])
+        # A gap that the caller could not take comes again.
+        if self._on_gap is not None:
+            self._on_gap(gap)
+        self.position = position
         if self._on_gap is None:
             raise StreamGapError(gap)
-        self._on_gap(gap)
 
 
 class EventStream:
@@ -142,7 +152,7 @@ class EventStream:
     def __init__(self, *args: Any) -> None:
         self._sequence = _Sequence(*args)
         self._socket: Optional[socket.socket] = None
-        self._is_closed = False
+        self._closed = threading.Event()
 
     @property
     def position(self) -> Optional[int]:
@@ -150,53 +160,68 @@ class EventStream:
 
     def __iter__(self) -> Iterator[ChainEvent]:
         try:
-            while not self._is_closed:
+            while not self._closed.is_set():
                 code = ABNORMAL
-                try:
-                    for message in self._messages():
-                        if isinstance(message, ws.Close):
-                            code = message.code
-                            break
-                        if isinstance(message, ws.Text):
-                            send: List[bytes] = []
-                            event = self._sequence.read(message.text, send)
-                            for data in send:
-                                self._send(data)
-                            if event is not None:
-                                yield event
-                except (OSError, ws.ProtocolError):
-                    pass
-                finally:
-                    self._disconnect()
-                if not self._is_closed:
-                    time.sleep(self._sequence.pause(code))
+                self._sequence.begin()
+                # What the caller's own functions raise is the caller's.
+                for message in self._messages():
+                    if isinstance(message, ws.Close):
+                        code = message.code
+                        break
+                    if isinstance(message, ws.Text):
+                        send: List[bytes] = []
+                        event = self._sequence.read(message.text, send)
+                        for data in send:
+                            self._send(data)
+                        if event is not None:
+                            yield event
+                self._disconnect()
+                if not self._closed.is_set():
+                    self._closed.wait(self._sequence.pause(code))
         finally:
             # Not closed: another loop goes on where this one ended.
             self._disconnect()
 
     def _messages(self) -> Iterator[ws.Message]:
+        """Ends when the connection does."""
+        try:
+            decoder = self._connect()
+            while True:
+                connection = self._socket
+                data = connection.recv(CHUNK_BYTES) if connection is not None else b""
+                if not data:
+                    return
+                for message in decoder.feed(data):
+                    if isinstance(message, ws.Ping):
+                        self._send(ws.frame(ws.PONG, message.payload))
+                    else:
+                        yield message
+        except (OSError, ws.ProtocolError):
+            return
+
+    def _connect(self) -> ws.Decoder:
         sequence = self._sequence
         request, decoder = sequence.open()
-        plain = socket.create_connection((sequence.host, sequence.port), CONNECT_SECONDS)
-        self._socket = plain
-        if sequence.is_tls:
-            self._socket = ssl.create_default_context().wrap_socket(plain, server_hostname=sequence.host)
-        self._socket.sendall(request)
-        self._socket.settimeout(SILENCE_SECONDS)
-        while True:
-            connection = self._socket
-            data = connection.recv(CHUNK_BYTES) if connection is not None else b""
-            if not data:
-                return
-            for message in decoder.feed(data):
-                if isinstance(message, ws.Ping):
-                    self._send(ws.frame(ws.PONG, message.payload))
-                else:
-                    yield message
+        connection = socket.create_connection((sequence.host, sequence.port), CONNECT_SECONDS)
+        self._socket = connection
+        if sequence.is_tls and not self._closed.is_set():
+            connection = ssl.create_default_context().wrap_socket(connection, server_hostname=sequence.host)
+            self._socket = connection
+        # The stream was closed while it connected.
+        if self._closed.is_set():
+            self._disconnect()
+            return decoder
+        connection.sendall(request)
+        connection.settimeout(SILENCE_SECONDS)
+        return decoder
 
     def _send(self, data: bytes) -> None:
-        if self._socket is not None:
+        if self._socket is None:
+            return
+        try:
             self._socket.sendall(data)
+        except OSError:
+            self._disconnect()
 
     def _disconnect(self) -> None:
         connection, self._socket = self._socket, None
@@ -210,7 +235,7 @@ class EventStream:
         connection.close()
 
     def close(self) -> None:
-        self._is_closed = True
+        self._closed.set()
         self._disconnect()
 
     def __enter__(self) -> EventStream:
@@ -236,22 +261,20 @@ class AsyncEventStream:
         try:
             while not self._is_closed:
                 code = ABNORMAL
-                try:
-                    async for message in self._messages():
-                        if isinstance(message, ws.Close):
-                            code = message.code
-                            break
-                        if isinstance(message, ws.Text):
-                            send: List[bytes] = []
-                            event = self._sequence.read(message.text, send)
-                            for data in send:
-                                await self._send(data)
-                            if event is not None:
-                                yield event
-                except (OSError, asyncio.TimeoutError, ws.ProtocolError):
-                    pass
-                finally:
-                    self._disconnect()
+                self._sequence.begin()
+                # What the caller's own functions raise is the caller's.
+                async for message in self._messages():
+                    if isinstance(message, ws.Close):
+                        code = message.code
+                        break
+                    if isinstance(message, ws.Text):
+                        send: List[bytes] = []
+                        event = self._sequence.read(message.text, send)
+                        for data in send:
+                            await self._send(data)
+                        if event is not None:
+                            yield event
+                self._disconnect()
                 if not self._is_closed:
                     await asyncio.sleep(self._sequence.pause(code))
         finally:
@@ -259,26 +282,35 @@ class AsyncEventStream:
             self._disconnect()
 
     async def _messages(self) -> AsyncIterator[ws.Message]:
+        """Ends when the connection does."""
         sequence = self._sequence
-        request, decoder = sequence.open()
-        context = ssl.create_default_context() if sequence.is_tls else None
-        opening = asyncio.open_connection(sequence.host, sequence.port, ssl=context)
-        reader, self._writer = await asyncio.wait_for(opening, CONNECT_SECONDS)
-        await self._send(request)
-        while True:
-            data = await asyncio.wait_for(reader.read(CHUNK_BYTES), SILENCE_SECONDS)
-            if not data:
-                return
-            for message in decoder.feed(data):
-                if isinstance(message, ws.Ping):
-                    await self._send(ws.frame(ws.PONG, message.payload))
-                else:
-                    yield message
+        try:
+            request, decoder = sequence.open()
+            context = ssl.create_default_context() if sequence.is_tls else None
+            opening = asyncio.open_connection(sequence.host, sequence.port, ssl=context)
+            reader, self._writer = await asyncio.wait_for(opening, CONNECT_SECONDS)
+            await self._send(request)
+            # Until the stream is closed, which may have happened while it connected.
+            while not self._is_closed:
+                data = await asyncio.wait_for(reader.read(CHUNK_BYTES), SILENCE_SECONDS)
+                if not data:
+                    return
+                for message in decoder.feed(data):
+                    if isinstance(message, ws.Ping):
+                        await self._send(ws.frame(ws.PONG, message.payload))
+                    else:
+                        yield message
+        except (OSError, asyncio.TimeoutError, ws.ProtocolError):
+            return
 
     async def _send(self, data: bytes) -> None:
-        if self._writer is not None:
+        if self._writer is None:
+            return
+        try:
             self._writer.write(data)
             await self._writer.drain()
+        except OSError:
+            self._disconnect()
 
     def _disconnect(self) -> None:
         writer, self._writer = self._writer, None

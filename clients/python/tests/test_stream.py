@@ -8,8 +8,10 @@ import hashlib
 import json
 import socket
 import threading
+import time
 import unittest
 from typing import Any, Callable, List
+from unittest import mock
 
 import tapeline
 from tapeline import _websocket as ws
@@ -63,7 +65,8 @@ class StreamServer:
 
     @staticmethod
     def _send(connection: socket.socket, frame: Any) -> None:
-        connection.sendall(server_frame(ws.TEXT, json.dumps(frame).encode()))
+        text = frame if isinstance(frame, str) else json.dumps(frame)
+        connection.sendall(server_frame(ws.TEXT, text.encode()))
 
     def __enter__(self) -> StreamServer:
         return self
@@ -162,6 +165,53 @@ class Streams(unittest.TestCase):
             unknown = {"type": "gap", "after_seq": 99, "up_to_seq": 5, "reason": "unknown_position"}
             with StreamServer(lambda *_: [unknown, event(6)]) as server:
                 self.assertEqual(take(self.both(server, resume_after=99, on_gap=gaps.append)[n], 1), [6])
+
+    def test_a_gap_that_the_caller_could_not_take_comes_again(self) -> None:
+        gap = {"after_seq": 3, "up_to_seq": 9, "reason": "retention"}
+
+        def fail(*_: Any) -> None:
+            raise OSError("The disk is full.")
+
+        for n in range(2):
+            with StreamServer(lambda *_: [{"type": "gap", **gap}, event(10)]) as server:
+                stream = self.both(server, resume_after=3, on_gap=fail)[n]
+                with self.assertRaisesRegex(OSError, "disk is full"):
+                    take(stream, 1)
+                self.assertEqual(stream.position, 3)
+            with StreamServer(lambda *_: []) as server, self.assertRaisesRegex(OSError, "disk is full"):
+                take(self.both(server, on_reconnect=fail)[n], 1)
+
+    def test_a_message_that_cannot_be_read_ends_the_stream_behind_the_last_event_that_was_handed_out(self) -> None:
+        for n in range(2):
+            with StreamServer(lambda *_: [event(1), "{", event(3)]) as server:
+                stream = self.both(server, resume_after=0)[n]
+                with self.assertRaises(tapeline.StreamError) as caught:
+                    take(stream, 2)
+                self.assertEqual((caught.exception.code, stream.position), ("unreadable", 1))
+
+    def test_a_stream_that_is_closed_while_it_connects_ends(self) -> None:
+        connect, open_connection = socket.create_connection, asyncio.open_connection
+        for n in range(2):
+            with StreamServer(lambda *_: [event(1)]) as server:
+                stream = self.both(server, resume_after=0)[n]
+
+                def close_and_connect(*args: Any) -> Any:
+                    stream.close()
+                    return connect(*args)
+
+                async def close_and_open(*args: Any, **more: Any) -> Any:
+                    stream.close()
+                    return await open_connection(*args, **more)
+
+                with mock.patch("socket.create_connection", close_and_connect), mock.patch("asyncio.open_connection", close_and_open):
+                    self.assertEqual(take(stream, 1), [])
+
+    def test_a_stream_that_waits_to_connect_again_can_be_closed(self) -> None:
+        stream = tapeline.Client("http://127.0.0.1:9", "k").stream(["block_added"], resume_after=0)
+        stream._sequence.pause = lambda _: stream.close() or 20  # type: ignore[method-assign]
+        before = time.monotonic()
+        self.assertEqual(take(stream, 1), [])
+        self.assertLess(time.monotonic() - before, 10)
 
     def test_a_stream_that_waits_can_be_closed_from_outside(self) -> None:
         with StreamServer(lambda *_: [event(1)], code=1001) as server:

@@ -148,10 +148,12 @@ export class EventStream implements AsyncIterable<ChainEvent> {
 
   #gap({ type: _, ...gap }: Frame & StreamGap): void {
     // A position that the log never assigned may be higher than the numbers that follow, so it is replaced.
-    this.#position =
+    const position =
       gap.reason === 'unknown_position' ? gap.up_to_seq : Math.max(this.#position ?? 0, gap.up_to_seq)
+    // A gap that the caller could not take comes again.
+    this.#options.onGap?.(gap)
+    this.#position = position
     if (this.#options.onGap === undefined) throw new StreamGapError(gap)
-    this.#options.onGap(gap)
   }
 }
 
