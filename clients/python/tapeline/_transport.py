@@ -19,13 +19,14 @@ import threading
 import time
 import uuid
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _retry
 from ._errors import ApiError, ConnectionLost
 from ._etag_cache import CachedAnswer, EtagCache
 from ._generated import ERROR_CLASSES
+from ._in_thread import abandoned
 from ._operation import Operation
 
 CHUNK_BYTES = 1 << 18
@@ -79,6 +80,8 @@ class Transport:
         self._cache = EtagCache(cache_bytes)
         self._on_answer = on_answer
         self._idle: List[http.client.HTTPConnection] = []
+        # Of calls that wait for their next attempt.
+        self._pauses: Set[threading.Event] = set()
         self._lock = threading.Lock()
 
     def call(
@@ -94,6 +97,10 @@ class Transport:
         headers = self._headers(operation, kept.etag if kept else None, body)
         lost = 0
         attempt = 0
+        stop = abandoned.get() or threading.Event()
+        # A list that was given up does not read its next page.
+        if stop.is_set():
+            raise ConnectionLost(f"{method} {target} was not sent: nobody waits for it.", lost)
         while True:
             may_repeat = attempt < self._retries
             try:
@@ -101,9 +108,9 @@ class Transport:
             except (OSError, http.client.HTTPException, EOFError, gzip.BadGzipFile) as error:
                 lost += 1
                 is_over = max_lost is not None and lost > max_lost
-                if not may_repeat or is_over or not _retry.is_repeatable(method):
+                is_final = not may_repeat or is_over or not _retry.is_repeatable(method)
+                if is_final or not self._pause(_retry.delay(attempt, None) or 0, stop):
                     raise ConnectionLost(f"No answer to {method} {target}: {error!r}", lost) from error
-                time.sleep(_retry.delay(attempt, None) or 0)
                 attempt += 1
                 continue
             request_id = got.get("x-request-id", "")
@@ -121,14 +128,25 @@ class Transport:
                 return Answer(data, info)
             failure = error_of(status, got, data)
             wait = _retry.delay(attempt, failure.retry_after)
-            if not may_repeat or wait is None or not _retry.should_retry(method, failure):
+            is_final = not may_repeat or not _retry.should_retry(method, failure)
+            if is_final or wait is None or not self._pause(wait, stop):
                 raise failure
-            time.sleep(wait)
             attempt += 1
+
+    def _pause(self, seconds: float, stop: threading.Event) -> bool:
+        """False if there is to be no other attempt: the call was cancelled, or the client closed."""
+        with self._lock:
+            self._pauses.add(stop)
+        is_over = stop.wait(seconds)
+        with self._lock:
+            self._pauses.discard(stop)
+        return not is_over
 
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
+            for stop in self._pauses:
+                stop.set()
         for connection in idle:
             connection.close()
 

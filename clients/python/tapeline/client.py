@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from difflib import get_close_matches
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequen
 
 from ._async_rows import AsyncRows
 from ._generated import OPERATIONS, AsyncMethods, Methods
+from ._in_thread import in_thread
 from ._operation import Operation
 from ._rows import Rows
 from ._stream import AsyncEventStream, EventStream
@@ -145,4 +145,4 @@ class AsyncClient(_Settings, AsyncMethods):
         return AsyncRows(self._sync_rows(operation, params))
 
     async def _answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
-        return await asyncio.to_thread(self._sync_answer, operation, params, body)
+        return await in_thread(self._sync_answer, operation, params, body)

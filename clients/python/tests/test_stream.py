@@ -174,12 +174,12 @@ class Streams(unittest.TestCase):
 
         for n in range(2):
             with StreamServer(lambda *_: [{"type": "gap", **gap}, event(10)]) as server:
-                stream = self.both(server, resume_after=3, on_gap=fail)[n]
+                stream = self.both(server, resume_after=3, on_gap=fail, retries=1)[n]
                 with self.assertRaisesRegex(OSError, "disk is full"):
                     take(stream, 1)
                 self.assertEqual(stream.position, 3)
             with StreamServer(lambda *_: []) as server, self.assertRaisesRegex(OSError, "disk is full"):
-                take(self.both(server, on_reconnect=fail)[n], 1)
+                take(self.both(server, on_reconnect=fail, retries=1)[n], 1)
 
     def test_a_message_that_cannot_be_read_ends_the_stream_behind_the_last_event_that_was_handed_out(self) -> None:
         for n in range(2):

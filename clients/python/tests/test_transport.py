@@ -101,6 +101,54 @@ class Retries(unittest.TestCase):
             self.assertEqual(client(stub, timeout=0.5, retries=20).limits(), {"plan": "free"})
             is_over.set()
 
+    def test_a_call_that_was_cancelled_sends_no_further_requests(self) -> None:
+        is_asked, may_answer = threading.Event(), threading.Event()
+
+        def refuse(*_: Any) -> tuple:
+            is_asked.set()
+            return (503, {"Retry-After": "30"}, {})
+
+        def answer_late(n: int, _: Any) -> tuple:
+            may_answer.clear()
+            is_asked.set()
+            may_answer.wait()
+            return (200, {}, {"data": [], "meta": {"next_cursor": "more"}})
+
+        async def cancelled(call: Any) -> None:
+            waiting = asyncio.ensure_future(call)
+            await asyncio.to_thread(is_asked.wait)
+            is_asked.clear()
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
+            may_answer.set()
+
+        before = time.monotonic()
+        # `asyncio.run` waits for the threads.
+        with StubService(refuse) as stub:
+            asyncio.run(cancelled(tapeline.AsyncClient(stub.url, "k").limits()))
+            self.assertEqual(len(stub.asked), 1)
+        with StubService(answer_late) as stub:
+            asyncio.run(cancelled(tapeline.AsyncClient(stub.url, "k").candles("BTC").rows()))
+            self.assertEqual(len(stub.asked), 1)
+        self.assertLess(time.monotonic() - before, 20)
+
+    def test_closing_the_client_ends_the_wait_for_another_attempt(self) -> None:
+        with StubService(lambda n, _: (503, {"Retry-After": "30"}, {}) if n == 0 else (200, {}, {"plan": "free"})) as stub:
+            tl = client(stub)
+
+            def close() -> None:
+                while not tl._transport._pauses:
+                    time.sleep(0.01)
+                tl.close()
+
+            threading.Thread(target=close, daemon=True).start()
+            before = time.monotonic()
+            with self.assertRaises(tapeline.ApiError):
+                tl.limits()
+            self.assertLess(time.monotonic() - before, 20)
+            self.assertEqual(tl.limits(), {"plan": "free"}, "it can be used again")
+
     def test_refusals_are_not_repeated(self) -> None:
         body = {"error": "credits_exhausted", "message": "None left.", "request_id": "req_2", "resets_at": "x"}
         with StubService(lambda *_: (402, {}, body)) as stub:
