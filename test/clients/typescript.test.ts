@@ -13,6 +13,7 @@ import {
   StreamGapError,
   Tapeline,
   TapelineError,
+  UnreadableAnswerError,
   verifyWebhook,
   WebhookSignatureError,
 } from '../../clients/typescript/src/index.ts'
@@ -152,12 +153,38 @@ test('errors have the class of their code; an unknown one is an error all the sa
   assert.equal(asked.length, 2)
 })
 
+test('a redirect is refused with the address that it leads to', async (t) => {
+  const headers = { Location: 'https://data.example.com/v1/limits' }
+  const { client, asked } = await stub(t, () => ({ status: 308, headers, body: '' }))
+  await assert.rejects(client.limits(), {
+    name: 'ApiError',
+    status: 308,
+    message: /redirects to https:\/\/data\.example\.com\/v1\/limits/,
+  })
+  assert.equal(asked.length, 1)
+})
+
+test('a success that is not JSON is an error of the client, and is not kept', async (t) => {
+  const { client, asked } = await stub(t, () => ({
+    headers: { 'X-Request-Id': 'req_3', ETag: '"a"', 'Cache-Control': 'immutable' },
+    body: '<html>Sign in</html>',
+  }))
+  for (let n = 0; n < 2; n++)
+    await assert.rejects(client.limits(), (error: unknown) => {
+      assert.ok(error instanceof UnreadableAnswerError && error instanceof TapelineError)
+      assert.deepEqual([error.status, error.requestId], [200, 'req_3'])
+      return true
+    })
+  assert.equal(asked.length, 2)
+})
+
 test('whatever the client throws by itself is a TapelineError, under its own name', () => {
   const gap = { after_seq: 1, up_to_seq: 3, reason: 'retention' }
   const found = { rows: [], creditsUsed: 0, nextPageCredits: 50, nextCursor: null }
   for (const error of [
     new RateLimitedError(429, {}),
     new ConnectionError('lost'),
+    new UnreadableAnswerError('http://localhost/', 200, 'req_1', new SyntaxError('no JSON')),
     new CreditLimitError(found),
     new StreamError(4401, 'no key'),
     new StreamGapError(gap),

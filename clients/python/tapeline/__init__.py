@@ -9,6 +9,7 @@ from ._errors import (
     StreamError,
     StreamGapError,
     TapelineError,
+    UnreadableAnswerError,
     WebhookSignatureError,
 )
 from ._generated import *  # noqa: F403 - a class for every error code, a type for every schema
@@ -33,6 +34,7 @@ __all__ = [
     "StreamError",
     "StreamGapError",
     "TapelineError",
+    "UnreadableAnswerError",
     "WebhookSignatureError",
     "types",
     "verify_webhook",

@@ -47,6 +47,17 @@ class ConnectionLost(TapelineError):
         self.lost_attempts = lost_attempts
 
 
+class UnreadableAnswerError(TapelineError):
+    """
+    The answer was a success but is not JSON: something other than the service answered, or it was damaged on its way.
+    """
+
+    def __init__(self, message: str, status: int, request_id: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.request_id = request_id
+
+
 class CreditLimitError(TapelineError):
     """The next page would cost more than ``max_credits`` leaves."""
 

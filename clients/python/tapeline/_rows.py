@@ -25,7 +25,7 @@ class Page(Generic[Row, Meta]):
     """One answer: ``rows``, ``meta`` with coverage and gaps, ``next_cursor``, and what it cost (``credits``)."""
 
     def __init__(self, operation: Operation, answer: Answer, decimals: bool = False) -> None:
-        body = json.loads(answer.body, parse_float=Decimal) if decimals else json.loads(answer.body)
+        body = answer.parsed(parse_float=Decimal) if decimals else answer.parsed()
         self.rows: List[Row] = body[operation.rows_field]
         # Information about the rows: coverage with its gaps, clamping, ignored parameters …
         self.meta: Meta = body.get("meta", body)
@@ -76,7 +76,7 @@ class Rows(Generic[Row, Meta]):
 
     def cost(self, cursor: Optional[str] = None) -> DryRun:
         """What one page costs; takes no credits."""
-        return json.loads(self._answer(cursor, {"dry_run": True}).body)
+        return self._answer(cursor, {"dry_run": True}).parsed()
 
     def rows(self, max_credits: Optional[int] = None) -> List[Row]:
         """
@@ -102,7 +102,7 @@ class Rows(Generic[Row, Meta]):
         """What was not recorded in the range, with the reason; a gap that two pages share is listed once."""
         found: List[Dict[str, Any]] = []
         for answer in self._load(None):
-            body = json.loads(answer.body)
+            body = answer.parsed()
             coverage = body.get("meta", body).get("coverage") or {}
             found.extend(gap for gap in coverage.get("gaps", ()) if gap not in found)
         return merged(found)
@@ -145,7 +145,7 @@ class Rows(Generic[Row, Meta]):
                 answer, price = self._answer_within(cursor, max_credits - used, refusal)
             yield answer
             used += answer.info.credits + answer.info.lost_attempts * price
-            cursor = next_cursor_of(answer.body)
+            cursor = next_cursor_of(answer)
             if cursor is None:
                 return
 
@@ -168,12 +168,16 @@ class Rows(Generic[Row, Meta]):
             raise
 
 
-def next_cursor_of(body: bytes) -> Optional[str]:
+def next_cursor_of(answer: Answer) -> Optional[str]:
     """Finds the cursor, which comes after the rows, without parsing the page: that happens when its rows are needed."""
+    body = answer.body
     at = body.rfind(b'"next_cursor":')
     if at == -1:
         return None
-    value, _ = json.JSONDecoder().raw_decode(body[at + len(b'"next_cursor":') :].decode().lstrip())
+    try:
+        value, _ = json.JSONDecoder().raw_decode(body[at + len(b'"next_cursor":') :].decode().lstrip())
+    except ValueError as error:
+        raise answer.unreadable(error) from error
     return value
 
 

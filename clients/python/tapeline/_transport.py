@@ -18,12 +18,13 @@ import ssl
 import threading
 import time
 import uuid
+import zlib
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import _retry
-from ._errors import ApiError, ConnectionLost
+from ._errors import ApiError, ConnectionLost, UnreadableAnswerError
 from ._etag_cache import CachedAnswer, EtagCache
 from ._generated import ERROR_CLASSES
 from ._in_thread import abandoned
@@ -31,6 +32,7 @@ from ._operation import Operation
 
 CHUNK_BYTES = 1 << 18
 MAX_IDLE_CONNECTIONS = 8
+REDIRECTS = (301, 302, 303, 307, 308)
 # The service takes larger numbers as milliseconds, others as seconds.
 MIN_EPOCH_MILLISECONDS = 1e11
 
@@ -53,6 +55,16 @@ class Answer(NamedTuple):
     body: bytes
     info: AnswerInfo
 
+    def parsed(self, **options: Any) -> Any:
+        try:
+            return json.loads(self.body, **options)
+        except ValueError as error:
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: ValueError) -> UnreadableAnswerError:
+        url, status, request_id = self.info.url, self.info.status, self.info.request_id
+        return UnreadableAnswerError(f"The answer to {url} cannot be read: {error}", status, request_id)
+
 
 class Transport:
     """Safe to use from several threads."""
@@ -74,6 +86,7 @@ class Transport:
         self.key = key
         self.timeout = timeout
         self._host, self._port = parts.hostname, parts.port
+        self._origin = f"{parts.scheme}://{parts.netloc}"
         self._prefix = parts.path.rstrip("/")
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
         self._retries = retries
@@ -105,7 +118,7 @@ class Transport:
             may_repeat = attempt < self._retries
             try:
                 status, got, data = self._attempt(method, target, headers, content)
-            except (OSError, http.client.HTTPException, EOFError, gzip.BadGzipFile) as error:
+            except (OSError, http.client.HTTPException, EOFError, zlib.error) as error:
                 lost += 1
                 is_over = max_lost is not None and lost > max_lost
                 is_final = not may_repeat or is_over or not _retry.is_repeatable(method)
@@ -118,15 +131,16 @@ class Transport:
             if status == 304 and kept is not None:
                 return self._from_cache(method, target, kept.body, request_id, remaining, lost)
             used = int_of(got.get("x-credits-used")) or 0
-            info = AnswerInfo(method, self.url + target, status, used, remaining, request_id, False, lost)
+            info = AnswerInfo(method, self._origin + target, status, used, remaining, request_id, False, lost)
             if self._on_answer:
                 self._on_answer(info)
             if 200 <= status < 300:
-                if method == "GET" and "etag" in got:
+                # A page that something else answered is not kept.
+                if method == "GET" and "etag" in got and data.startswith(b"{"):
                     immutable = "immutable" in got.get("cache-control", "")
                     self._cache.set(target, CachedAnswer(got["etag"], data, immutable))
                 return Answer(data, info)
-            failure = error_of(status, got, data)
+            failure = error_of(status, got, data, self._origin + target)
             wait = _retry.delay(attempt, failure.retry_after)
             is_final = not may_repeat or not _retry.should_retry(method, failure)
             if is_final or wait is None or not self._pause(wait, stop):
@@ -220,7 +234,7 @@ class Transport:
     def _from_cache(
         self, method: str, target: str, body: bytes, request_id: str, remaining: Optional[int], lost: int
     ) -> Answer:
-        info = AnswerInfo(method, self.url + target, 304, 0, remaining, request_id, True, lost)
+        info = AnswerInfo(method, self._origin + target, 304, 0, remaining, request_id, True, lost)
         if self._on_answer:
             self._on_answer(info)
         return Answer(body, info)
@@ -287,7 +301,11 @@ def without_none(body: Any) -> Any:
     return {name: value for name, value in body.items() if value is not None} if isinstance(body, dict) else body
 
 
-def error_of(status: int, headers: Mapping[str, str], data: bytes) -> ApiError:
+def error_of(status: int, headers: Mapping[str, str], data: bytes, url: str) -> ApiError:
+    if status in REDIRECTS:
+        place = headers.get("location", "another address")
+        text = f"{url} redirects to {place}. Requests with a key follow no redirect: change the client's url."
+        return ApiError(status, {"message": text})
     try:
         details = json.loads(data)
     except ValueError:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
@@ -53,7 +52,7 @@ class _Settings:
         return Rows(operation, params, lambda given, max_lost: self._transport.call(operation, given, None, max_lost))
 
     def _sync_answer(self, operation: Operation, params: Mapping[str, Any], body: Any = None) -> Any:
-        return json.loads(self._transport.call(operation, params, body).body)
+        return self._transport.call(operation, params, body).parsed()
 
     def _stream_args(
         self,

@@ -177,11 +177,47 @@ class Retries(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
+    def test_a_redirect_is_refused_with_the_address_that_it_leads_to(self) -> None:
+        with StubService(lambda *_: (308, {"Location": "https://data.example.com/v1/limits"}, b"")) as stub:
+            with self.assertRaisesRegex(tapeline.ApiError, "redirects to https://data.example.com/v1/limits") as caught:
+                client(stub).limits()
+            self.assertEqual((caught.exception.status, len(stub.asked)), (308, 1))
+
+    def test_a_success_that_is_not_json_is_an_error_of_the_client_and_is_not_kept(self) -> None:
+        for data in (b"<html>Sign in</html>", b'{"data": [], "meta": {"next_cursor": ', b"\xff"):
+            with StubService(lambda *_: (200, {"X-Request-Id": "req_3"}, data)) as stub:
+                tl = client(stub)
+                for call in (tl.limits, tl.candles("BTC").page, tl.candles("BTC").rows, tl.candles("BTC").cost):
+                    with self.assertRaises(tapeline.UnreadableAnswerError) as caught:
+                        call()
+                    self.assertEqual((caught.exception.status, caught.exception.request_id), (200, "req_3"))
+        sealed = {"ETag": '"a"', "Cache-Control": "immutable"}
+        with StubService(lambda *_: (200, sealed, b"<html>")) as stub:
+            tl = client(stub)
+            for _ in range(2):
+                with self.assertRaises(tapeline.TapelineError):
+                    tl.limits()
+            self.assertEqual(len(stub.asked), 2)
+
+    def test_an_answer_that_cannot_be_unpacked_is_no_answer(self) -> None:
+        packed = bytearray(gzip.compress(b'{"plan": "free"}' * 100))
+        packed[12:20] = b"\xff" * 8
+        reply = (200, {"Content-Encoding": "gzip"}, bytes(packed))
+        with StubService(lambda n, _: reply if n == 0 else (200, {}, {"plan": "free"})) as stub:
+            self.assertEqual(client(stub).limits(), {"plan": "free"})
+
+    def test_an_answer_names_the_address_that_was_asked(self) -> None:
+        seen = []
+        with StubService(lambda *_: (200, {}, {})) as stub:
+            tapeline.Client(f"{stub.url}/base/", "k", on_answer=seen.append).limits()
+            self.assertEqual([info.url for info in seen], [f"{stub.url}/base/v1/limits"])
+
     def test_all_have_one_base_and_can_be_sent_to_another_process(self) -> None:
         details = {"error": "rate_limited", "message": "Later.", "request_id": "req_1"}
         for error in (
             tapeline.RateLimitedError(429, details, 2.0),
             tapeline.ConnectionLost("No answer.", 3),
+            tapeline.UnreadableAnswerError("Not JSON.", 200, "req_1"),
             tapeline.CreditLimitError([{"n": 1}], 53, 50, "c"),
             tapeline.StreamError(4401, "No key."),
             tapeline.StreamGapError({"after_seq": 1, "up_to_seq": 3, "reason": "retention"}),

@@ -36,6 +36,19 @@ export class ConnectionError extends TapelineError {
   lostAttempts = 1
 }
 
+/** The answer was a success but is not JSON: something other than the service answered, or it was damaged on its way. */
+export class UnreadableAnswerError extends TapelineError {
+  override readonly name = 'UnreadableAnswerError'
+  readonly status: number
+  readonly requestId: string
+
+  constructor(url: string, status: number, requestId: string, cause: unknown) {
+    super(`The answer to ${url} cannot be read: ${(cause as Error).message}`, { cause })
+    this.status = status
+    this.requestId = requestId
+  }
+}
+
 /** The next page would cost more than `maxCredits` leaves. */
 export class CreditLimitError<Row = unknown> extends TapelineError {
   override readonly name = 'CreditLimitError'

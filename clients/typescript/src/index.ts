@@ -7,6 +7,7 @@ export {
   type StreamGap,
   StreamGapError,
   TapelineError,
+  UnreadableAnswerError,
   WebhookSignatureError,
 } from './errors.ts'
 export * from './generated.ts'

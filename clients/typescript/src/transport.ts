@@ -7,7 +7,7 @@
  *   408, 500, 502, 504, no answer: again if the request is safe to repeat (`retry.ts`)
  *   anything else      the error of that code
  */
-import { ApiError, ConnectionError } from './errors.ts'
+import { ApiError, ConnectionError, UnreadableAnswerError } from './errors.ts'
 import { EtagCache } from './etag-cache.ts'
 import { parseJson, writeJson } from './exact-json.ts'
 import {
@@ -56,6 +56,7 @@ export interface Answer {
 const RETRIES = 5
 const TIMEOUT_MS = 30_000
 const CACHE_CHARS = 16 * 2 ** 20
+const REDIRECTS = [301, 302, 303, 307, 308]
 /** The service takes larger numbers as milliseconds, others as seconds. */
 const MIN_EPOCH_MS = 1e11
 
@@ -115,10 +116,11 @@ export class Transport {
       }
       this.#options.onAnswer?.(info)
       if (response.ok) {
+        const answer = { body: bodyOf(text, info), info }
         this.#keep(operation.method, url, response.headers, text)
-        return { body: parseJson(text), info }
+        return answer
       }
-      const error = errorOf(response, text)
+      const error = errorOf(response, text, url)
       const wait = delayMs(attempt, error.retryAfter, Math.random)
       if (!mayRepeat || wait === undefined || !shouldRetry(operation.method, error)) throw error
       await sleep(wait, options.signal)
@@ -137,7 +139,7 @@ export class Transport {
       method,
       // Otherwise a browser's cache would answer instead of the service, with the credits of an earlier answer.
       cache: 'no-store',
-      redirect: 'error',
+      redirect: 'manual',
       headers: new Headers({
         Accept: 'application/json',
         'X-API-Key': this.#options.key,
@@ -246,8 +248,23 @@ function target(path: string, params: object): string {
   return query.size === 0 ? filled : `${filled}?${query}`
 }
 
-function errorOf(response: Response, text: string): ApiError {
-  const details = errorBody(text)
+function bodyOf(text: string, { url, status, requestId }: AnswerInfo): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    throw new UnreadableAnswerError(url, status, requestId, error)
+  }
+}
+
+function errorOf(response: Response, text: string, url: string): ApiError {
+  // A browser shows nothing of a redirect but that there was one.
+  const isRedirect = response.type === 'opaqueredirect' || REDIRECTS.includes(response.status)
+  const place = response.headers.get('location') ?? 'another address'
+  const details = isRedirect
+    ? {
+        message: `${url} redirects to ${place}. Requests with a key follow no redirect: change the client's url.`,
+      }
+    : errorBody(text)
   const retryAfter = readRetryAfter(response.headers.get('retry-after'), Date.now())
   const Class = ERROR_CLASSES[details.error ?? ''] ?? ApiError
   return new Class(response.status, details, retryAfter)

@@ -4,6 +4,7 @@ import {
   ConnectionError,
   CreditLimitError,
   StreamError,
+  UnreadableAnswerError,
   WebhookSignatureError,
 } from '../../../clients/typescript/src/index.ts'
 import { CommandError, UsageError } from '../command.ts'
@@ -40,6 +41,8 @@ export function explainFailure(
     const text = `${error.message}${cause ? ` ${cause}.` : ''} Check --url, or try again.`
     return { text, exitCode: EXIT_CODES.noAnswer }
   }
+  if (error instanceof UnreadableAnswerError)
+    return { text: `${error.message} Check --url.`, exitCode: EXIT_CODES.noAnswer }
   if (error instanceof StreamError) {
     const isCut = typeof error.code === 'number' && error.code < 4_000
     const isMistake = error.code === 'invalid_param'
