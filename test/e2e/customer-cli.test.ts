@@ -1,6 +1,6 @@
 /** The command line as customers use it, against a running service: it knows nothing of the service's folder. */
 import assert from 'node:assert/strict'
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
@@ -225,6 +225,28 @@ test('a stream prints events as lines and goes on where it stopped', async () =>
     await ended
     const [gap, event] = linesOf(ran.out).map((line) => JSON.parse(line))
     assert.deepEqual([gap.gap.reason, event.seq], ['unknown_position', 6])
+  } finally {
+    await writer.close()
+  }
+})
+
+test('a stream that is stopped before its first event loses none of those that follow', async () => {
+  const writer = openEventWriter(service.folder)
+  try {
+    const position = join(folder.path, 'early-position')
+    const asked = ['stream', '--kinds', 'virtual_daa_score_changed', '--count', '1', '--position']
+    const running = tapeline([...asked, position])
+    await until('a stored position', () => existsSync(position))
+    const asStopped = join(folder.path, 'position-as-stopped')
+    copyFileSync(position, asStopped)
+    await writer.scores(1)
+    const { out } = await running
+    assert.equal((await tapeline([...asked, asStopped])).out, out)
+    assert.equal(readFileSync(position, 'utf8'), `${JSON.parse(out).seq}\n`)
+
+    const failed = await tapeline([...asked, join(folder.path, 'missing/position')])
+    assert.equal(failed.code, 1)
+    assert.match(failed.said, /The position could not be stored/)
   } finally {
     await writer.close()
   }

@@ -11,7 +11,7 @@ import type { ServiceLogin } from './service-login.ts'
 
 type Values = Readonly<Record<string, string | undefined>>
 
-/** If a position is lost, at most the events of this time are repeated. */
+/** If the machine fails, at most the events of this time are repeated. */
 const STORE_EVERY_MS = 1_000
 
 export async function runStream(
@@ -26,11 +26,12 @@ export async function runStream(
   const count = numberOf(values, 'count') ?? Number.POSITIVE_INFINITY
   const addresses = parseListOption(values, 'addresses')
   const gaps: StreamGap[] = []
+  const failure = new AbortController()
   const stream = new Tapeline(connection).stream({
     kinds: kindsOf(values),
     ...(addresses === undefined ? {} : { addresses }),
     ...(resumeAfter === undefined ? {} : { resumeAfter }),
-    signal,
+    signal: AbortSignal.any([signal, failure.signal]),
     onGap: (gap) => {
       gaps.push(gap)
       terminal.say(`Events ${gap.after_seq + 1} to ${gap.up_to_seq} are missing (${gap.reason}).`)
@@ -43,25 +44,41 @@ export async function runStream(
   }
   let printed = 0
   let position = resumeAfter
-  let storedMs = performance.now()
+  let stored: number | undefined
+  let isPrinting = false
+  const store = () => {
+    if (file === undefined || position === undefined || position === stored) return
+    storePosition(file, position)
+    stored = position
+  }
+  // Also before the first event, which may be days away: events that arrive while the command is not running must not be
+  // lost.
+  const timer = setInterval(() => {
+    if (!isPrinting && gaps.length === 0) position = stream.position ?? position
+    try {
+      store()
+    } catch (error) {
+      failure.abort(error)
+    }
+  }, STORE_EVERY_MS)
   try {
     if (count > 0)
       for await (const event of stream) {
+        isPrinting = true
         await printGaps()
         await terminal.print(`${writeJson(event)}\n`)
         position = event.seq
-        if (file !== undefined && performance.now() - storedMs >= STORE_EVERY_MS) {
-          storePosition(file, position)
-          storedMs = performance.now()
-        }
+        isPrinting = false
         printed += 1
         if (printed >= count) break
       }
+    failure.signal.throwIfAborted()
     await printGaps()
     // The position also covers events of other kinds, which were seen but not printed.
     if (printed < count) position = stream.position ?? position
   } finally {
-    if (file !== undefined && position !== undefined) storePosition(file, position)
+    clearInterval(timer)
+    store()
   }
   if (position !== undefined && file === undefined) terminal.say(`Go on with --resume-after ${position}`)
 }
