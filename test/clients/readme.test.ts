@@ -297,9 +297,15 @@ describe('at the same time', { concurrency: true }, () => {
       }
       const pay = (amount: string) =>
         cliJson(used.dataInside, ['sandbox', 'pay', '--to', address, '--amount', amount])
-      const first = watch(2)
-      await until('it watches', () => first.text().includes('watching'), LIMIT_MS)
+      // Stopped before anything has happened.
+      const idle = watch(2)
+      const position = join(folder, `.watch-${address.split(':').at(-1)?.slice(0, 16)}`)
+      await until('a stored position', () => existsSync(position), LIMIT_MS)
+      idle.stop()
+      await idle.ended
+      assert.match(idle.text(), /^watching [^\n]*\n$/)
       await pay('12.5')
+      const first = watch(2)
       await first.ended
       assert.match(first.text(), /confirmed {2}\+12\.50000000/)
       await pay('3')
