@@ -99,6 +99,8 @@ describe('a person with the dashboard', { skip }, () => {
     await createWebhook(page, 'http://127.0.0.1:9999/hook')
     await button('Open').click()
     await inDialog('Replay').first().click()
+    // A year may have five digits in the field, but not in a time.
+    await page.getByLabel('From (UTC)').fill('12026-01-02T00:00')
     await page.getByLabel('From (UTC)').fill('2026-01-02T00:00')
     await page.getByLabel('Until (UTC)').fill('2026-01-01T00:00')
     const send = () =>
@@ -113,6 +115,22 @@ describe('a person with the dashboard', { skip }, () => {
     await send()
     await page.getByText('There is no event of these kinds in the range.').waitFor()
     await page.keyboard.press('Escape')
+  })
+
+  test('events say why the stream is closed, until it is live again', async () => {
+    let isRefused = true
+    await page.routeWebSocket('**/dashboard/api/stream*', (socket) => {
+      if (isRefused) socket.close({ code: 4429, reason: 'the plan wide allows 2 connections' })
+      else socket.onMessage(() => socket.send(JSON.stringify({ type: 'live', seq: 1 })))
+    })
+    await page.goto('/#/explorer/events')
+    await page.reload()
+    const why = page.getByRole('alert').filter({ hasText: '(4429): the plan wide allows 2 connections' })
+    await why.waitFor()
+    isRefused = false
+    await page.locator('.badge', { hasText: 'live' }).waitFor()
+    assert.equal(await why.isVisible(), false)
+    await page.goto('/#/account')
   })
 
   test('a dialog begins at its first field, and the focus returns to what opened it, however it ends', async () => {

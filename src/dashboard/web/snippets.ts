@@ -32,6 +32,12 @@ export function targetOf({ template, pathParams, query }: ApiCallParts): string 
 /** Escapes quotes inside single quotes of the shell. */
 const shellText = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
+/** wscat ends two seconds after its message unless it is told to wait: a day. */
+export function streamCommand(subscription: string, origin: string): string {
+  const base = origin.replace(/^http/, 'ws')
+  return `npx wscat -c "${base}/v1/ws?api_key=$TAPELINE_KEY" -w 86400 -x ${shellText(subscription)}`
+}
+
 function curl(call: ApiCallParts, origin: string): string {
   const verb = call.method === 'GET' ? '' : ` -X ${call.method}`
   const data =

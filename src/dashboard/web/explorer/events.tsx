@@ -4,6 +4,7 @@ import { call } from '../api.ts'
 import { EVENT_KIND_NAMES, KIND_INFO, NEEDS_ADDRESSES, splitAddresses } from '../event-kinds.ts'
 import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
+import { streamCommand } from '../snippets.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Badge, Button, Card, Empty, Problem, Select } from '../ui/parts.tsx'
 
@@ -45,7 +46,6 @@ export function Events() {
   const settled = useSettled(subscription)
   const isIncomplete = kind === NEEDS_ADDRESSES && typed === ''
   const { events, state, problem } = useStream(environment, settled, paused || isIncomplete)
-  const base = location.origin.replace(/^http/, 'ws')
   return (
     <>
       <Card
@@ -106,13 +106,10 @@ export function Events() {
       </Card>
       <div class="api-call">
         <code>
-          <b>WS</b> /v1/ws?api_key=$KEY {subscription}
+          <b>WS</b> /v1/ws?api_key=$TAPELINE_KEY {subscription}
         </code>
         <span class="price">0 credits</span>
-        <CopyButton
-          text={`npx wscat -c "${base}/v1/ws?api_key=$KEY" -x '${subscription}'`}
-          label="Copy command"
-        />
+        <CopyButton text={streamCommand(subscription, location.origin)} label="Copy command" />
       </div>
     </>
   )
@@ -154,17 +151,22 @@ function useStream(environment: string, subscription: string, stopped: boolean) 
       socket.onopen = () => socket?.send(subscription)
       socket.onmessage = ({ data }) => {
         const frame = JSON.parse(String(data)) as Frame
-        if (frame.type === 'live') setState('live')
+        if (frame.type === 'live') {
+          setState('live')
+          setProblem(undefined)
+        }
         if (frame.type === 'error') setProblem(frame.message ?? 'The stream refused this.')
         const { event } = frame
         if (event !== undefined) {
           setEvents((before) => [{ ...event, text: String(data) }, ...before].slice(0, KEPT))
         }
       }
-      socket.onclose = ({ code }) => {
+      socket.onclose = ({ code, reason }) => {
         setState('closed')
         if (code === SIGNED_OUT) void call('GET', 'keys').catch(() => {})
-        if (!ended) timer = setTimeout(open, RETRY_MS)
+        if (ended) return
+        if (reason !== '') setProblem(`The stream was closed (${code}): ${reason}`)
+        timer = setTimeout(open, RETRY_MS)
       }
     }
     open()

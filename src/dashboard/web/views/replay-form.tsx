@@ -16,8 +16,11 @@ interface ReplayRange {
 
 const HOUR_MS = 3_600_000
 const inputTime = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 16)
-/** A time input omits seconds that are 0. */
-const wireTime = (text: string) => new Date(`${text}Z`).toISOString()
+/** A time input omits seconds that are 0. Undefined without a time, also where the year has five digits. */
+function wireTime(text: string): string | undefined {
+  const time = Date.parse(`${text}Z`)
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString()
+}
 
 /** Sends past events as new deliveries: a range of times or of sequence numbers, with or without an end. */
 export function ReplayForm(props: { webhookId: string; onDone: (note: string) => void }) {
@@ -111,10 +114,9 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
 }
 
 function rangeOfTimes({ from, to }: { from: string; to: string }): ReplayRange {
-  return {
-    ...(from === '' ? {} : { since: wireTime(from) }),
-    ...(to === '' ? {} : { until: wireTime(to) }),
-  }
+  const since = wireTime(from)
+  const until = wireTime(to)
+  return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }
 }
 
 function rangeOfNumbers({ from, to }: { from: string; to: string }): ReplayRange {
