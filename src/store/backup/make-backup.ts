@@ -66,6 +66,7 @@ async function takeBackup(
       throw new BackupRefusedError(
         `${folder.path} has a backup that is newer than now: set the clock of this machine.`,
       )
+    assertNothingLost(folder, known.at(-1), snapshot)
     await assertRoom(folder, snapshot)
     let addedBytes = 0
     const files: BackupFile[] = []
@@ -110,6 +111,20 @@ function identityOf({ keys }: Snapshot): string {
   if (key === undefined)
     throw new BackupRefusedError('The data folder has no cursor.key yet: start the service once.')
   return createHash('sha256').update('backups of ').update(key.content).digest('hex').slice(0, 32)
+}
+
+/** A backup without a file must not replace those that have it. */
+function assertNothingLost(
+  folder: BackupFolder,
+  last: Manifest | undefined,
+  { files, keys }: Snapshot,
+): void {
+  const names = new Set([...files, ...keys].map(({ name }) => name))
+  const lost = (last?.files ?? []).map(({ name }) => name).filter((name) => !names.has(name))
+  if (lost.length > 0)
+    throw new BackupRefusedError(
+      `The data folder has lost ${lost.join(', ')}, which the last backup in ${folder.path} has: restore it. If it was removed on purpose, name another folder for backups.`,
+    )
 }
 
 /** Only the copy needs this much space, because stored chunks are compressed. */

@@ -10,9 +10,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../kit/clock.ts'
 import type { Snapshot, SnapshotFile } from '../backup/ports.ts'
 import { BackupRefusedError } from '../backups.ts'
+import { assertWhole } from './damaged.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
-import { isPartlyCopied, NewerDatabaseError, schemaVersion } from './migrate.ts'
+import { isPartlyCopied, isReleased, NewerDatabaseError, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { readDatabase } from './read-database.ts'
 import { assertRestored } from './unfinished-restore.ts'
 
 /** Writers give up after ten seconds. The locks are held for much less, even if one of them is hard to get. */
@@ -46,6 +48,12 @@ export async function snapshotFolder(
   if (!there.some(({ name }) => name === 'accounts'))
     throw new BackupRefusedError(`${folder} has no databases of this service.`)
   assertRestored(folder)
+  // Before any is opened for writing, which would make a database of an empty file.
+  for (const { path } of there) {
+    assertWhole(path)
+    if (statSync(path).size === 0) throw emptied(path)
+    readDatabase(path, (database) => assertFilled(path, database))
+  }
   const { takenAtMs, readers } = await atOneInstant(there, clock)
   const close = () => {
     for (const reader of readers) if (reader.isOpen) reader.close()
@@ -90,7 +98,10 @@ async function atOneInstant(
       const writer = openDatabase({ file: path })
       writers.push(writer)
       writer.exec(`PRAGMA busy_timeout = ${LOCK_MS}`)
-      readers.push(openDatabase({ file: path, readOnly: true }))
+      // The last connection to a file removes its log, which one that cannot write would leave behind.
+      const reader = openDatabase({ file: path })
+      readers.push(reader)
+      reader.exec('PRAGMA query_only = ON')
     }
     for (let attempt = 1; !lockAll(writers); attempt++) {
       if (attempt === ATTEMPTS)
@@ -151,6 +162,7 @@ function snapshotOf(
   database: DatabaseSync,
   assertLogs: () => void,
 ): SnapshotFile {
+  assertFilled(path, database)
   const version = schemaVersion(database)
   if (version > migrations.length) throw new NewerDatabaseError(label, version, migrations.length)
   if (isPartlyCopied(database))
@@ -175,6 +187,19 @@ function snapshotOf(
     // The file's log can be truncated again afterwards.
     release: () => database.close(),
   }
+}
+
+/** An emptied file must not be backed up, because older backups would be removed in its favour. */
+function assertFilled(path: string, database: DatabaseSync): void {
+  if (schemaVersion(database) === 0) throw emptied(path)
+  if (!isReleased(database))
+    throw new BackupRefusedError(`The database ${path} was not written by a release of this service.`)
+}
+
+function emptied(path: string): BackupRefusedError {
+  return new BackupRefusedError(
+    `The database ${path} is empty: restore it from an older backup, or remove it if nothing was ever stored in it.`,
+  )
 }
 
 /** A damaged file must not be backed up, because older backups would be removed in its favour. */

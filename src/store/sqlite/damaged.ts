@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { StoreOpenError } from '../open-error.ts'
 
-class DamagedDatabaseError extends StoreOpenError {
+export class DamagedDatabaseError extends StoreOpenError {
   override readonly name = 'DamagedDatabaseError'
 
   constructor(file: string, what: string) {

@@ -79,7 +79,8 @@ export function isPartlyCopied(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARKS_TABLE) !== undefined
 }
 
-function isReleased(database: DatabaseSync): boolean {
+/** Whether the schema is that of a release. */
+export function isReleased(database: DatabaseSync): boolean {
   return database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
 }
 

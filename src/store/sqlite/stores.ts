@@ -8,6 +8,7 @@ import { openSqliteAccounts } from './accounts.ts'
 import { openSqliteChain } from './chain.ts'
 import { openSqliteCoordination } from './coordination.ts'
 import type { DiskUseCalls } from './disk-use-thread.ts'
+import { assertAccountsKept } from './emptied.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { openSqliteJobs } from './jobs.ts'
 import { openSqliteLeases } from './leases.ts'
@@ -38,6 +39,10 @@ export function openSqliteStores(
   assertRestored(folder)
   const fileOf = (name: string) => (folder === ':memory:' ? folder : join(folder, `${name}.db`))
   const options = (name: string) => ({ file: fileOf(name), ...settings, ...deps })
+  const accountsOptions = () => {
+    assertAccountsKept(folder)
+    return options('accounts')
+  }
   return {
     isShared: false,
     // The lock of the data folder is the fence, because no other process can write.
@@ -47,9 +52,9 @@ export function openSqliteStores(
     chain: (environment, { inline } = {}) =>
       openSqliteChain({ ...options(`${environment}-chain`), ...(inline === undefined ? {} : { inline }) }),
     jobs: (environment) => openSqliteJobs(options(`${environment}-webhooks`)),
-    accounts: () => openSqliteAccounts(options('accounts')),
-    leases: () => openSqliteLeases(options('accounts')),
-    coordination: () => openSqliteCoordination(options('accounts')),
+    accounts: () => openSqliteAccounts(accountsOptions()),
+    leases: () => openSqliteLeases(accountsOptions()),
+    coordination: () => openSqliteCoordination(accountsOptions()),
     async diskUse() {
       if (folder === ':memory:') return { parts: [], reusableBytes: 0 }
       const thread = threadCalls<DiskUseCalls>(MEASURING, { name: 'disk use', data: { folder } })

@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Upgrade, UpgradePlan } from '../maintain.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { planOf } from '../plan-upgrade.ts'
+import { assertAccountsKept, versionOfFile } from './emptied.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { isLocked, lockFolder, SERVICE_LOCK } from './folder-lock.ts'
-import { migrate, schemaVersion } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { assertRestored } from './unfinished-restore.ts'
 
@@ -17,6 +17,7 @@ export function upgradeFolder(folder: string, clock: Clock): Upgrade[] {
   const holder = { pid: process.pid, since: formatTime(clock.now()) }
   const lock = lockFolder(folder, { name: SERVICE_LOCK, holder })
   try {
+    assertAccountsKept(folder)
     return databaseFiles(folder)
       .filter(({ path }) => existsSync(path))
       .map(({ name, path, label, migrations }) => {
@@ -46,15 +47,9 @@ export function assertFolderOfRelease(folder: string): void {
 }
 
 function isOlder({ path, migrations }: DatabaseFile): boolean {
-  if (!existsSync(path)) return false
   try {
-    const database = new DatabaseSync(path, { readOnly: true })
-    try {
-      const found = schemaVersion(database)
-      return found > 0 && found < migrations.length
-    } finally {
-      database.close()
-    }
+    const found = versionOfFile(path) ?? 0
+    return found > 0 && found < migrations.length
   } catch {
     // An unreadable file is reported by the code that needs it.
     return false
@@ -63,14 +58,8 @@ function isOlder({ path, migrations }: DatabaseFile): boolean {
 
 /** Changes nothing; a service may run on the folder. */
 export function planFolderUpgrade(folder: string): UpgradePlan[] {
-  return databaseFiles(folder)
-    .filter(({ path }) => existsSync(path))
-    .map(({ name, path, migrations }) => {
-      const database = new DatabaseSync(path, { readOnly: true })
-      try {
-        return planOf(name, { found: schemaVersion(database), bytes: statSync(path).size, migrations })
-      } finally {
-        database.close()
-      }
-    })
+  return databaseFiles(folder).flatMap(({ name, path, migrations }) => {
+    const found = versionOfFile(path)
+    return found === undefined ? [] : [planOf(name, { found, bytes: statSync(path).size, migrations })]
+  })
 }
