@@ -105,8 +105,12 @@ async function reachReceivers(config: Config, clock: Clock): Promise<Receiver[] 
     ? currentHolder(config.data, SERVICE_LOCK) !== undefined
     : stores.files(['live']).some((file) => file.endsWith('-webhooks.db'))
   if (!isThere) return []
+  const plans = await planUpgrade(address)
+  // Opening an emptied database would create its tables.
+  if (!stores.isShared && plans.some(({ tables, from }) => tables === 'live-webhooks' && from === 0))
+    return []
   // Opening a store of an older release would upgrade it.
-  if ((await planUpgrade(address)).some(({ steps }) => steps.length > 0)) return undefined
+  if (plans.some(({ steps }) => steps.length > 0)) return undefined
   const store = stores.jobs('live')
   const origins = new Set<string>()
   try {

@@ -7,11 +7,10 @@ import type { Environment } from '../core/environment.ts'
 import type { Logger } from '../kit/log.ts'
 import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import type { SecretPlace, SharedSecrets } from '../store/shared-secrets.ts'
+import { SECRET_BYTES, type SecretPlace, type SharedSecrets } from '../store/shared-secrets.ts'
 import { everySubscription } from '../webhooks/every-subscription.ts'
 import { DataFolderError } from './data-folder.ts'
 
-const SECRET_BYTES = 32
 /** Secrets that are needed to use what is stored. */
 const SECRET_NAMES = ['webhook', 'cursor'] as const
 type SecretName = (typeof SECRET_NAMES)[number]

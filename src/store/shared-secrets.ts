@@ -4,6 +4,9 @@ export interface SharedSecrets {
   sharedSecret(name: string, proposed: string): Promise<string>
 }
 
+/** The length of a secret in a key file. */
+export const SECRET_BYTES = 32
+
 /** Stored secrets, for copying a store. */
 interface StoredSecrets {
   get(name: string): Promise<string | undefined>

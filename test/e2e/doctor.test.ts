@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -88,7 +89,8 @@ before(async () => {
   writeFileSync(unitEnv, 'TAPELINE_LIVE=all', { mode: 0o600 })
   await openStores(parseStoreAddress(data), systemClock).accounts().close()
   for (const name of readdirSync(data)) chmodSync(join(data, name), 0o600)
-  writeFileSync(join(data, 'cursor.key'), 'x', { mode: 0o600 })
+  for (const name of ['cursor.key', 'webhook.key'])
+    writeFileSync(join(data, name), randomBytes(32), { mode: 0o600 })
   noteLastBackup(data, {
     success: { takenAtMs: Date.now() - DAY_MS, durationMs: 1, to: '/backup', bytes: 1, addedBytes: 1 },
   })
@@ -214,6 +216,8 @@ const FAULTS: Record<string, readonly [string, Plant][]> = {
         return machine()
       },
     ],
+    ['an emptied database of webhooks', withoutWebhooks],
+    ['a key that was cut', withCutKey],
     ['a PostgreSQL machine that accepts connections and never answers', () => withSilentStore()],
     [
       'a PostgreSQL server that lets everybody in and then says nothing',
@@ -395,6 +399,26 @@ test('before an upgrade, receivers of webhooks are not tried, since opening them
     for (const name of readdirSync(data)) if (name.startsWith('live-webhooks')) rmSync(join(data, name))
   }
 })
+
+/** Its receivers are unknown, and nothing may be written to it. */
+async function withoutWebhooks(): Promise<Machine> {
+  await addReceiver(venue.url)
+  const file = join(data, 'live-webhooks.db')
+  truncateSync(file, 0)
+  undo.push(() => {
+    assert.equal(statSync(file).size, 0)
+    rmSync(file)
+  })
+  return machine(PRIVATE)
+}
+
+function withCutKey(): Machine {
+  const file = join(data, 'webhook.key')
+  const whole = readFileSync(file)
+  truncateSync(file, 1)
+  undo.push(() => writeFileSync(file, whole))
+  return machine()
+}
 
 /** Only the address is examined; there is no server behind it. */
 function withoutServer(env: Record<string, string>): Machine {

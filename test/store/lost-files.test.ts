@@ -1,7 +1,7 @@
 /** Databases and keys of a data folder that were emptied or are gone: nothing goes on as if they were new. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -9,6 +9,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import {
   backupStore,
   checkBackups,
+  checkStore,
   listBackups,
   openStores,
   parseStoreAddress,
@@ -118,4 +119,47 @@ test('an emptied accounts database beside others is not opened; without it, or o
   await stores.accounts().close()
   truncateSync(path('test.db'), 0)
   await stores.accounts().close()
+})
+
+/** What the check says is wrong; it must leave the folder as it is. */
+async function problemsOf(data: string): Promise<string[]> {
+  const state = () => readdirSync(data).map((name) => [name, statSync(join(data, name)).size])
+  const before = state()
+  const found = await checkStore(parseStoreAddress(data))
+  assert.deepEqual(state(), before)
+  return found.filter(({ state }) => state === 'problem').map(({ about, finding }) => `${about}: ${finding}`)
+}
+
+test('the check of a store finds emptied databases, and lost accounts; an environment may be new', async (t) => {
+  const { data, path } = await startRig(t)
+  assert.deepEqual(await problemsOf(data), [])
+  const kept = readFileSync(path('test.db'))
+  truncateSync(path('test.db'), 0)
+  assert.deepEqual(await problemsOf(data), [
+    'test.db: it is empty: put it back from a backup, or remove it to begin a new one',
+  ])
+  rmSync(path('test.db'))
+  assert.deepEqual(await problemsOf(data), [])
+  writeFileSync(path('test.db'), kept, { mode: 0o600 })
+  truncateSync(path('accounts.db'), 0)
+  assert.match(String(await problemsOf(data)), /^accounts\.db: it is empty/)
+  rmSync(path('accounts.db'))
+  assert.deepEqual(await problemsOf(data), ['accounts.db: it is missing: put it back from a backup'])
+})
+
+test('the check of a store finds a key that is damaged, and a lost one that webhooks need', async (t) => {
+  const { data, stores, path } = await startRig(t)
+  rmSync(path('webhook.key'))
+  assert.deepEqual(await problemsOf(data), [], 'nothing is stored under it')
+  const jobs = stores.jobs('test')
+  const record = { accountId: 'a', keyId: 'k', url: 'https://example.com', kinds: ['block_added'] }
+  const webhook = { ...record, id: 'wh_1', addresses: [], batch: false, createdAtMs: 0, secret: 's' }
+  await jobs.createSubscription(webhook, 10)
+  await jobs.close()
+  assert.match(String(await problemsOf(data)), /^webhook\.key: it is missing, and the signing secrets of 1 /)
+  writeFileSync(path('webhook.key'), randomBytes(32), { mode: 0o600 })
+  assert.deepEqual(await problemsOf(data), [])
+  writeFileSync(path('cursor.key'), 'x')
+  assert.match(String(await problemsOf(data)), /^cursor\.key: it has 1 bytes, not 32/)
+  await assert.rejects(backupsOf(t, data).take(), /cursor\.key has 1 bytes, not 32/)
 })

@@ -10,8 +10,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../kit/clock.ts'
 import type { Snapshot, SnapshotFile } from '../backup/ports.ts'
 import { BackupRefusedError } from '../backups.ts'
+import { SECRET_BYTES } from '../shared-secrets.ts'
 import { assertWhole } from './damaged.ts'
-import { type DatabaseFile, databaseFiles } from './files.ts'
+import { type DatabaseFile, databaseFiles, KEY_FILES } from './files.ts'
 import { isPartlyCopied, isReleased, NewerDatabaseError, schemaVersion } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { readDatabase } from './read-database.ts'
@@ -24,8 +25,6 @@ const PAUSE_MS = 200
 const PAGES_PER_STEP = 1_024
 /** While a file waits to be copied, its log only grows. A slow backup must not fill the disk of the service. */
 const MAX_LOG_BYTES = 8 * 1024 ** 3
-/** The stored data is unusable without these. They are written once, before any data that needs them. */
-const KEY_FILES = ['webhook.key', 'cursor.key']
 
 export interface FolderSnapshot extends Snapshot {
   /** Readers of the state at that instant, by file name. */
@@ -75,10 +74,9 @@ export async function snapshotFolder(
         )
     }
     const files = there.map((file, index) => snapshotOf(file, readers[index] as DatabaseSync, assertLogs))
-    const keys = KEY_FILES.filter((name) => existsSync(join(folder, name))).map((name) => ({
-      name,
-      content: readFileSync(join(folder, name)),
-    }))
+    const keys = KEY_FILES.filter((name) => existsSync(join(folder, name))).map((name) =>
+      readKey(folder, name),
+    )
     const databases = new Map(files.map(({ name }, index) => [name, readers[index] as DatabaseSync]))
     return { takenAtMs, files, keys, databases, assertMayContinue: assertLogs, close }
   } catch (error) {
@@ -187,6 +185,15 @@ function snapshotOf(
     // The file's log can be truncated again afterwards.
     release: () => database.close(),
   }
+}
+
+function readKey(folder: string, name: string): { name: string; content: Buffer } {
+  const content = readFileSync(join(folder, name))
+  if (content.length !== SECRET_BYTES)
+    throw new BackupRefusedError(
+      `${join(folder, name)} has ${content.length} bytes, not ${SECRET_BYTES}: restore it from an older backup.`,
+    )
+  return { name, content }
 }
 
 /** An emptied file must not be backed up, because older backups would be removed in its favour. */

@@ -1,14 +1,19 @@
 /** Checks a data folder: its files, their versions and integrity, and which process uses them. */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Finding } from '../maintain.ts'
+import { keyFindings } from './check-keys.ts'
 import { assertWhole } from './damaged.ts'
+import { versionOfFile } from './emptied.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { currentHolder, describeHolder, SERVICE_LOCK } from './folder-lock.ts'
-import { isPartlyCopied, schemaVersion } from './migrate.ts'
+import { isPartlyCopied, isReleased, schemaVersion } from './migrate.ts'
+import { readDatabase } from './read-database.ts'
 import { RESTORE_FOLDER } from './unfinished-restore.ts'
 
+const ACCOUNTS = 'accounts.db'
+const PUT_BACK = 'put it back from a backup'
 const MAX_FAULTS = 5
 const OTHERS = 0o077
 
@@ -25,15 +30,37 @@ export function checkFolder(folder: string): Finding[] {
     ]
   const files = databaseFiles(folder)
   const there = files.filter(({ path }) => statSync(path, { throwIfNoEntry: false }) !== undefined)
-  const missing = files.filter((file) => !there.includes(file)).map(({ name }) => `${name}.db`)
+  const hasTables = there.some(({ path }) => (versionOf(path) ?? 0) > 0)
   return [
     folderFinding(folder, there),
     holderFinding(folder),
-    ...there.flatMap(fileFindings),
-    ...(missing.length === 0
-      ? []
-      : [{ state: 'note', about: 'not there yet', finding: `${missing.join(', ')}: created when needed` }]),
-  ] as Finding[]
+    ...there.flatMap((file) => fileFindings(file, hasTables)),
+    ...missingFindings(
+      files.filter((file) => !there.includes(file)).map(({ name }) => `${name}.db`),
+      there.length > 0,
+    ),
+    ...keyFindings(folder, there),
+  ]
+}
+
+/** Undefined if it cannot be read, which is a finding of its own. */
+function versionOf(path: string): number | undefined {
+  try {
+    return versionOfFile(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Every process creates the database of the accounts first, and those of an environment when it is first served. */
+function missingFindings(names: readonly string[], hasOthers: boolean): Finding[] {
+  const lost = names.filter((name) => name === ACCOUNTS && hasOthers)
+  const notYet = names.filter((name) => !lost.includes(name))
+  const finding = `${notYet.join(', ')}: created when needed`
+  return [
+    ...lost.map((about): Finding => ({ state: 'problem', about, finding: `it is missing: ${PUT_BACK}` })),
+    ...(notYet.length === 0 ? [] : [{ state: 'note', about: 'not there yet', finding } as const]),
+  ]
 }
 
 function folderFinding(folder: string, files: readonly DatabaseFile[]): Finding {
@@ -52,16 +79,19 @@ function holderFinding(folder: string): Finding {
   return { state: 'ok', about: 'in use', finding }
 }
 
-function fileFindings(file: DatabaseFile): Finding[] {
+/** @param hasTables whether any database of the folder has tables, so that this is not its first start */
+function fileFindings(file: DatabaseFile, hasTables: boolean): Finding[] {
   const about = `${file.name}.db`
   try {
     assertWhole(file.path)
-    const database = new DatabaseSync(file.path, { readOnly: true })
-    try {
-      return [versionFinding(about, database, file), contentFinding(about, database, file.path)]
-    } finally {
-      database.close()
-    }
+    if (hasTables && versionOfFile(file.path) === 0)
+      return [
+        { state: 'problem', about, finding: `it is empty: ${PUT_BACK}, or remove it to begin a new one` },
+      ]
+    return readDatabase(file.path, (database) => [
+      versionFinding(about, database, file),
+      contentFinding(about, database, file.path),
+    ])
   } catch (error) {
     return [{ state: 'problem', about, finding: (error as Error).message }]
   }
@@ -75,6 +105,8 @@ function versionFinding(about: string, database: DatabaseSync, { migrations }: D
       about,
       finding: 'a copy into it is unfinished: run the same tapeline store copy again',
     }
+  if (found > 0 && !isReleased(database))
+    return { state: 'problem', about, finding: 'not written by a release of this service' }
   if (found === known) return { state: 'ok', about, finding: `schema version ${found}` }
   return found > known
     ? {

@@ -6,6 +6,10 @@ import { CHAIN_MIGRATIONS } from './chain-schema.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
 
+export const WEBHOOK_KEY = 'webhook.key'
+/** The stored data is unusable without these. They are written once, before any data that needs them. */
+export const KEY_FILES = [WEBHOOK_KEY, 'cursor.key']
+
 export interface DatabaseFile {
   readonly name: string
   readonly path: string
