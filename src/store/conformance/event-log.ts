@@ -117,6 +117,30 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: the place of a time is right although the clock was ahead for a while`, async () => {
+    const open = await engine.open()
+    const times: number[] = []
+    const writeFrom = async (fromMs: number, count: number) => {
+      const list = Array.from({ length: count }, (_, i) => fromMs + i * 10)
+      times.push(...list)
+      await appendEvents(
+        open.chain,
+        list.map((atMs) => event('a', [], atMs)),
+      )
+    }
+    await writeFrom(1_000_000, 600)
+    await writeFrom(4_600_000, 600)
+    for (let minute = 1; minute <= 70; minute++) await writeFrom(1_000_000 + minute * 60_000, 25)
+    const seqBefore = (timeMs: number) => {
+      const atMs = Math.max(...times.filter((each) => each < timeMs))
+      return times.lastIndexOf(atMs) + 1
+    }
+    for (let timeMs = 1_000_001; timeMs < 5_300_000; timeMs += 15_055)
+      assert.equal(await open.events.seqBefore(timeMs), seqBefore(timeMs), `${timeMs}`)
+    assert.equal(await open.events.seqBefore(1_000_000), 0)
+    await open.remove()
+  })
+
   test(`${engine.name}: events with a time in the future are deleted with the first right one after them`, async () => {
     const open = await engine.open()
     const { chain, events } = open

@@ -186,4 +186,9 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 5,
+    name: 'events by time',
+    sql: 'CREATE INDEX event_blocks_by_time ON event_blocks (last_at);',
+  },
 ]

@@ -16,6 +16,8 @@ import type { Row } from './rows.ts'
 /** Large enough that live readers find what they want without unpacking. */
 const TAIL_EVENTS = 256
 const BLOCK_EVENTS = 128
+/** Where the clock was set back further than this, a new block begins, so that a block has events of about one time. */
+const CLOCK_SET_BACK_MS = 60_000
 /** About 3 MB of text. */
 const CACHED_BLOCKS = 32
 /** With more kinds than this, several share a bit. */
@@ -130,7 +132,8 @@ export function eventPacker(
   const insertAddress = database.prepare('INSERT OR IGNORE INTO event_addresses VALUES (?, ?)')
 
   function packOldest(upToSeq: number): void {
-    const events = tail.all(upToSeq, BLOCK_EVENTS).map((row) => toParts(row, kinds))
+    const oldestFirst = tail.all(upToSeq, BLOCK_EVENTS).map((row) => toParts(row, kinds))
+    const events = oldestFirst.slice(0, countOfOneClock(oldestFirst))
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
     let bits = 0n
@@ -154,6 +157,14 @@ export function eventPacker(
       packOldest(newestSeq - TAIL_EVENTS)
     }
   }
+}
+
+/** How many of the events were dated before the clock was set back. */
+function countOfOneClock(events: readonly PackedEvent[]): number {
+  const setBack = events.findIndex(
+    ({ createdAtMs }, i) => createdAtMs < (events[i - 1]?.createdAtMs ?? 0) - CLOCK_SET_BACK_MS,
+  )
+  return setBack < 0 ? events.length : setBack
 }
 
 export function sizeOf({ seq, tail }: PackedEvent, ids: EventIds): number {

@@ -11,6 +11,11 @@ import { oneStateOf } from './open.ts'
 const MAX_UNPACKED = 12
 /** Maximum number of blocks whose kinds one call checks. */
 const MAX_LISTED = 500
+/**
+ * How many blocks that end at a time or later may have events before it. More than one has only where the clock was set
+ * back.
+ */
+const MAX_AROUND = 4
 /** With more addresses than this, all blocks of the wanted kinds are read instead of looking up each address. */
 const MAX_LOOKUPS = 64
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
@@ -37,7 +42,13 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   )
   const tail = database.prepare('SELECT * FROM event_tail WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
   const tailBefore = database.prepare(
-    'SELECT seq FROM event_tail WHERE created_at < ? ORDER BY seq DESC LIMIT 1',
+    'SELECT seq, created_at AS at FROM event_tail WHERE created_at < ? ORDER BY created_at DESC, seq DESC LIMIT 1',
+  )
+  const blockBefore = database.prepare(
+    'SELECT last_seq AS block, last_at AS at FROM event_blocks WHERE last_at < ? ORDER BY last_at DESC, last_seq DESC LIMIT 1',
+  )
+  const blocksFrom = database.prepare(
+    `SELECT last_seq AS block FROM event_blocks WHERE last_at >= ? ORDER BY last_at, last_seq LIMIT ${MAX_AROUND}`,
   )
   const listed = database.prepare(
     'SELECT last_seq AS block, (kinds & ?) <> 0 AS fits FROM event_blocks WHERE last_seq > ? ORDER BY last_seq LIMIT ?',
@@ -137,26 +148,27 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     return found && toEvent(found)
   }
 
-  /** Times increase with numbers, so the block is found by binary search. */
+  /**
+   * The event with the latest time before this one. Times do not always increase with numbers, because the clock may
+   * have been ahead for a while.
+   */
   function seqBefore(timeMs: number): number {
-    const newer = tailBefore.get(timeMs)?.seq
-    if (newer !== undefined) return Number(newer)
-    const [oldest] = blocks.from(0, 1)
-    if (oldest === undefined) return 0
-    let low = oldest.lastSeq
-    let high = blocks.newestSeq()
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      const [block] = blocks.from(middle, 1)
-      if (block === undefined || block.lastAtMs >= timeMs) high = middle
-      else low = block.lastSeq + 1
-    }
-    const [block] = blocks.from(low, 1)
-    // All packed events are earlier than the time, and no event of the tail is.
-    if (block === undefined) return blocks.newestSeq()
-    const before = blocks.unpack(block.lastSeq).findLast((event) => event.createdAtMs < timeMs)
-    if (before !== undefined) return before.seq
-    return block.lastSeq === oldest.lastSeq ? 0 : block.firstSeq - 1
+    const inTail = tailBefore.get(timeMs)
+    let found = { seq: Number(inTail?.seq ?? 0), atMs: Number(inTail?.at ?? Number.NEGATIVE_INFINITY) }
+    const before = blockBefore.get(timeMs)
+    // The events after it may have been dated by a clock that was ahead.
+    const next = before === undefined ? [] : blocks.from(Number(before.block) + 1, 1)
+    const lastSeqs = new Set([
+      ...(before !== undefined && Number(before.at) > found.atMs ? [Number(before.block)] : []),
+      ...next.filter(({ lastAtMs }) => lastAtMs >= timeMs).map(({ lastSeq }) => lastSeq),
+      ...blocksFrom.all(timeMs).map(({ block }) => Number(block)),
+    ])
+    for (const lastSeq of lastSeqs)
+      for (const { seq, createdAtMs: atMs } of blocks.unpack(lastSeq)) {
+        const isLater = atMs > found.atMs || (atMs === found.atMs && seq > found.seq)
+        if (atMs < timeMs && isLater) found = { seq, atMs }
+      }
+    return found.seq
   }
 
   return {
