@@ -27,6 +27,7 @@ const candles = (source: 'cexa' | 'perpdex', interval: '1s' | '1d'): Feed<'candl
   symbol: 'BTC',
   interval,
 })
+const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
 
 test('each feed is kept as long as its rule says, and what has none forever', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
@@ -38,7 +39,6 @@ test('each feed is kept as long as its rule says, and what has none forever', as
   try {
     const ages = [91, 89, 88, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
-    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
     await store.write({
       rows: [
         { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
@@ -87,7 +87,6 @@ test('with a clock that runs far ahead of what is recorded, rows are as old as t
   const store = await stores.environment('live')
   let end = async () => {}
   try {
-    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
     const feed = candles('cexa', '1s')
     const rows = [12, 8, 0].map((age) => ({ ...candle, time: NOW - age * DAY_MS }))
     await store.write({ rows: [{ feed, rows }] })
@@ -103,6 +102,52 @@ test('with a clock that runs far ahead of what is recorded, rows are as old as t
       return page.count === 2
     })
     assert.ok(lines.some((line) => line.includes('the newest row is old')))
+  } finally {
+    await end()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('rows of a feed that appears during a run are kept as its own rule says', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
+  const clock = manualClock(NOW - 5 * 60_000)
+  const log = createLogger({ level: 'silent' })
+  const stores = storesIn(folder, clock)
+  const store = await stores.environment('live')
+  const late = candles('cexa', '1d')
+  let isDone = false
+  const open = async (): Promise<EnvironmentStore> => {
+    const opened = await stores.environment('live')
+    const feeds: typeof opened.series.feeds = async (filter) => {
+      const found = await opened.series.feeds(filter)
+      await store.write({ rows: [{ feed: late, rows: [{ ...candle, time: NOW - 400 * DAY_MS }] }] })
+      return found
+    }
+    const close = () => {
+      isDone = true
+      return opened.close()
+    }
+    return { ...opened, series: { ...opened.series, feeds }, close }
+  }
+  let end = async () => {}
+  try {
+    const rows = [20, 8, 1].map((age) => ({ ...candle, time: NOW - age * DAY_MS }))
+    const short = candles('perpdex', '1s')
+    await store.write({ rows: [{ feed: short, rows }] })
+    const rules = parseRetention('candles.1s=2d') as RetentionRule[]
+    end = startRetention(open, { environment: 'live', rules, clock, log })
+    clock.advance(5 * 60_000)
+    await until('the run ends', () => {
+      clock.advance(20)
+      return isDone
+    })
+    const countOf = async (feed: Feed) => {
+      const range = { from: 0, to: NOW }
+      const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
+      return page.count
+    }
+    assert.deepEqual([await countOf(short), await countOf(late)], [1, 1])
   } finally {
     await end()
     await store.close()
@@ -140,7 +185,6 @@ test('rows are deleted once an hour, and their room is given back first, however
   }
   let end = async () => {}
   try {
-    const candle = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
     const feed = candles('cexa', '1s')
     await store.write({
       rows: [{ feed, rows: [9.5, 1].map((age) => ({ ...candle, time: NOW - age * DAY_MS })) }],

@@ -85,7 +85,7 @@ export function startRetention(
         for (const { days, ...filter } of expiries(rules, dataset, feeds)) {
           if (stopped.signal.aborted) return
           const deleted = await store.series.retain(filter, days * DAY_MS + aheadMs, {
-            ...{ betweenSteps, nowMs: clock.now() },
+            ...{ feeds, betweenSteps, nowMs: clock.now() },
           })
           isDeleted ||= deleted > 0
           if (deleted > 0) log.info({ environment, ...filter, days, deleted }, 'old rows were deleted')

@@ -167,6 +167,8 @@ export interface SeriesStore {
 }
 
 export interface RetainOptions {
+  /** Only these feeds; the caller may not have decided yet how long others are kept, which appeared meanwhile. */
+  readonly feeds?: readonly Feed[]
   /**
    * The caller's time, for a store with its own clock. The earlier of the two counts, so that a clock set ahead by
    * mistake does not delete history.

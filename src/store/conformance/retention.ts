@@ -62,6 +62,28 @@ export function retentionSuite(engine: Engine): void {
       assert.equal(await store.series.retain({ dataset: 'candles' }, DAY_MS), 1)
     }))
 
+  test(`${engine.name}: retention touches only the feeds that it is given, also where all that is old is of past months`, () =>
+    withStore(engine, async (store, _, clock) => {
+      const [given, other] = [candleFeed('cexa'), candleFeed('perpdex')]
+      const range = { from: START, to: START + 60_000 }
+      for (const feed of [given, other])
+        await store.write({
+          rows: [{ feed, rows: [candle(0)] }],
+          coverage: [observed(feed, range.from, range.to)],
+        })
+      clock.set(START + 100 * DAY_MS)
+      const retain = (feeds: readonly Feed[]) =>
+        store.series.retain({ dataset: 'candles' }, DAY_MS, { feeds, nowMs: clock.now() })
+      assert.equal(await retain([given]), 1)
+      const countOf = async (feed: Feed) =>
+        (await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })).count
+      assert.deepEqual([await countOf(given), await countOf(other)], [0, 1])
+      const gapsOf = async (feed: Feed) =>
+        (await store.coverage.read([feed], range.from, range.to)).gaps.length
+      assert.deepEqual([await gapsOf(given), await gapsOf(other)], [1, 0])
+      assert.equal(await retain([given, other]), 1)
+    }))
+
   test(`${engine.name}: retention deletes what is older of one dataset, with its coverage, and nothing else`, () =>
     withStore(engine, async (store, _, clock) => {
       const liquidations: Feed<'liquidations'> = {

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { postgresPlace, withoutPostgres } from '../../../test/postgres/test-postgres.ts'
+import { until } from '../../../test/until.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
@@ -63,6 +64,21 @@ const MONTHS = statement(
   'test_months',
   `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = to_regclass('series_candles') ORDER BY 1`,
+)
+/** Of every row, also for a feed that does not exist yet. */
+const COPY_TO_LATE_FEED = statement(
+  'test_late_feed',
+  `WITH late AS (
+    INSERT INTO feeds (dataset, source, symbol, interval) VALUES ('candles', 'perpdex', 'BTC', '1m') RETURNING id)
+  INSERT INTO series_candles (feed_id, ts, seq, recorded_at, usd, revision, writes, closed, instrument, side, text)
+    SELECT late.id, ts, seq, recorded_at, usd, revision, writes, closed, instrument, side, text
+      FROM series_candles, late`,
+)
+const WAITING = statement(
+  'test_waiting',
+  `SELECT 1 FROM pg_locks WHERE NOT granted AND relation IN (
+    SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('series_candles')
+    UNION SELECT to_regclass('series_candles'))`,
 )
 const monthsOf = async (database: Database) =>
   (await database.rows<{ name: string }>(MONTHS)).map(({ name }) => name.replace('series_candles_', ''))
@@ -235,6 +251,24 @@ test(
       assert.equal((await store.series.page(all)).count, 2)
       assert.ok((await monthsOf(database)).includes('y2026m01'))
     }),
+)
+
+test('postgres: a month is not dropped in which a feed appears meanwhile', { skip: withoutPostgres }, () =>
+  withPlace(async (open, database) => {
+    const clock = manualClock(Date.UTC(2026, 3, 10))
+    const store = await open(clock)
+    const rows = [Date.UTC(2026, 0, 5), Date.UTC(2026, 3, 5)].map((time) => candle(0, { time }))
+    await store.write({ rows: [{ feed, rows }] })
+    let retained: Promise<number> | undefined
+    await database.write(async (tx) => {
+      await tx.rows(COPY_TO_LATE_FEED)
+      retained = store.series.retain({ dataset: 'candles' }, 20 * 86_400_000)
+      await until('it waits for the month', async () => (await database.rows(WAITING)).length > 0)
+    })
+    assert.equal(await retained, 1, 'only that of the feed that was there before')
+    const late = { ...all, feeds: [candleFeed('perpdex')] }
+    assert.equal((await store.series.page(late)).count, 2)
+  }),
 )
 
 test(

@@ -2,6 +2,7 @@ import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
 import { spanOf } from '../books/block.ts'
 import type { FeedFilter, RetainOptions } from '../series.ts'
 import { cutGroups } from './books-cut.ts'
+import { arrayOf } from './columns.ts'
 import { coverageCut, writeCoverage } from './coverage-write.ts'
 import { type Database, type Queries, statement, type WriteTransaction } from './database.ts'
 import {
@@ -42,6 +43,10 @@ const SIZE_ON_SERVERS = statement(
 )
 /** A month with fewer rows than this is counted before it is dropped; otherwise the estimate is enough. */
 const MAX_COUNTED = 1_000_000
+const OTHER_FEEDS = statement(
+  'other_feeds',
+  'SELECT 1 FROM feeds WHERE dataset = $1 AND id <> ALL ($2::bigint[]) LIMIT 1',
+)
 const countOf = (dataset: Dataset) =>
   statement(
     `count_expired_${dataset}`,
@@ -69,6 +74,11 @@ const edgesOf = (dataset: Dataset) => {
     `UPDATE feeds SET first_ts = least(${edge('ASC')}, ${groupEdge('min')}),
         last_ts = greatest(${edge('DESC')}, ${groupEdge('max')}) WHERE id = $1 AND first_ts < $2`,
   )
+}
+
+/** A month may have rows of feeds that are not to be touched. */
+class OtherFeedsError extends Error {
+  override readonly name = 'OtherFeedsError'
 }
 
 /** Deletes older rows feed by feed and slice by slice; months that have expired for all feeds are dropped. */
@@ -123,21 +133,26 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
         result = counted?.count ?? 0
       }
       await dropPartition(tx, name)
+      // Asked last, because a feed may be created until the lock of the partition is held.
+      const others = await tx.rows(OTHER_FEEDS, [dataset, arrayOf(ids)])
+      if (others.length > 0) throw new OtherFeedsError()
       return { result, states: await writeChanges(tx, locked.values()) }
     })
 
   return async (
     filter: FeedFilter & { dataset: Dataset },
     maxAgeMs: number,
-    { betweenSteps = async () => true, nowMs }: RetainOptions = {},
+    { feeds: only, betweenSteps = async () => true, nowMs }: RetainOptions = {},
   ): Promise<number> => {
     await partitions.ensureAhead()
     const [row] = await database.rows<{ ts: number }>(OLDER_THAN, [maxAgeMs, nowMs ?? null])
     const olderThan = row?.ts ?? 0
-    const feeds = (await lookup.feeds(filter)).map(({ feed }) => feed)
+    const names = only && new Set(only.map(feedName))
+    const stored = (await lookup.feeds(filter)).map(({ feed }) => feed)
+    const feeds = stored.filter((feed) => names?.has(feedName(feed)) !== false)
     await lookup.findMissing(database, feeds)
     let deleted = 0
-    if (isWholeDataset(filter)) {
+    if (isWholeDataset(filter) && feeds.length === stored.length) {
       const ids = feeds.map(lookup.id).filter((id) => id !== undefined)
       for (const month of await expiredPartitions(database, seriesTable(filter.dataset), olderThan))
         deleted += await dropMonth(filter.dataset, { ids, olderThan }, month).catch(orNone)
@@ -160,8 +175,9 @@ export function retention(parts: { database: Database; lookup: FeedLookup; parti
 const isWholeDataset = ({ source, symbol, interval }: FeedFilter) =>
   source === undefined && symbol === undefined && interval === undefined
 
-/** A month that cannot be locked because it is being read is deleted row by row instead. */
+/** A month that is being read, or has rows of other feeds, is deleted row by row instead. */
 function orNone(error: unknown): number {
+  if (error instanceof OtherFeedsError) return 0
   if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return 0
   throw error
 }

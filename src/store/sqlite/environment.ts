@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { feedName } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { blockFormOf } from '../rows/block-form.ts'
@@ -88,10 +89,12 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
       }),
       finality: (wanted, maxAgeMs) =>
         isClosed() ? Promise.reject(new StoreClosedError()) : lookup.finality(wanted, maxAgeMs),
-      async retain(filter, maxAgeMs, { betweenSteps = async () => true, nowMs } = {}) {
+      async retain(filter, maxAgeMs, { feeds, betweenSteps = async () => true, nowMs } = {}) {
         const olderThan = Math.min(clock.now(), nowMs ?? Number.POSITIVE_INFINITY) - maxAgeMs
+        const names = feeds && new Set(feeds.map(feedName))
         let deleted = 0
         for (const feed of lookup.named(filter)) {
+          if (names?.has(feedName(feed)) === false) continue
           for (let more = true; more; ) {
             const step = await writer.call('retain', [feed, olderThan])
             deleted += step.deleted
