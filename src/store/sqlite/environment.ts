@@ -3,7 +3,7 @@ import { feedName } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { blockFormOf } from '../rows/block-form.ts'
-import { type RestingWork, workInTurns } from '../rows/work-in-turns.ts'
+import { workInTurns } from '../rows/work-in-turns.ts'
 import type { FeedFilter, PageQuery, SeriesQuery } from '../series.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
@@ -48,7 +48,14 @@ export function openEnvironmentFile({ use = 'api', ...options }: Omit<SqliteEnvi
 
 export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): Promise<EnvironmentStore> {
   const { clock, file, cacheMb, use = 'api', holdMs = HOLD_MS } = options
-  const { database, functions, isClosed, close, writer: fileWriter } = openEnvironmentFile(options)
+  const {
+    database,
+    functions,
+    isClosed,
+    untilClosed,
+    close,
+    writer: fileWriter,
+  } = openEnvironmentFile(options)
   const { writer, count } = countedWriter(fileWriter)
   const caches = blockCaches(cacheBytesFor(use === 'api' ? 'blocks' : 'recorderBlocks', cacheMb))
   const cacheBytes = cacheBytesFor('longReads', cacheMb)
@@ -62,15 +69,6 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     { clock, isLogTooLong: () => isLogTooLong(file) },
   )
   const { lookup, reader, coverage } = readersOf(database)
-  /** The file may be closed while the work rests. */
-  function* untilClosed<T>(work: RestingWork<T>): RestingWork<T> {
-    for (;;) {
-      if (isClosed()) throw new StoreClosedError()
-      const next = work.next()
-      if (next.done) return next.value
-      yield
-    }
-  }
   return {
     series: {
       ...functions({ at: reader.at, revisions: lookup.revisions }),

@@ -2,13 +2,17 @@ import type { Clock } from '../../kit/clock.ts'
 import { deliveryNumber } from '../jobs/delivery-id.ts'
 import { jobOf, outcomeRow, plannedRows } from '../jobs/job-rows.ts'
 import { type JobsStore, MAX_DELETE_STEPS } from '../jobs.ts'
+import { workInTurns } from '../rows/work-in-turns.ts'
 import { jobWrites } from './jobs-operations.ts'
 import { jobReaders } from './jobs-read.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
+/** How long a turn of this thread counts. */
+const HOLD_MS = 1
+
 export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock: Clock }): JobsStore {
-  const { database, writer, functions, writes, close } = openStoreFile(options, {
+  const { database, writer, functions, untilClosed, writes, close } = openStoreFile(options, {
     name: 'jobs',
     migrations: JOBS_MIGRATIONS,
     writes: jobWrites,
@@ -17,7 +21,11 @@ export function openSqliteJobs({ clock, ...options }: StoreFileOptions & { clock
   })
   const read = jobReaders(database)
   return {
-    ...functions({ ...read, due: () => read.dueAt(clock.now()) }),
+    ...functions({
+      ...read,
+      due: () => read.dueAt(clock.now()),
+      pending: () => workInTurns(untilClosed(read.countPending()), HOLD_MS),
+    }),
     ...writes(['createSubscription', 'updateSubscription', 'startAt']),
     plan: ({ after, upTo, subscriptions, ...planned }) =>
       writer.call('plan', [

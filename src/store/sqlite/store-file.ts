@@ -5,6 +5,7 @@ import { ConflictError } from '../accounts.ts'
 import { CheckpointMovedError } from '../chain.ts'
 import { StoreClosedError } from '../environment.ts'
 import type { Migration } from '../migration.ts'
+import type { RestingWork } from '../rows/work-in-turns.ts'
 import { type CacheUse, cacheBytesFor } from './cache-sizes.ts'
 import { inlineWriter, type Operations, type Writer, type Writes } from './group-commit.ts'
 import { migrate } from './migrate.ts'
@@ -99,6 +100,15 @@ export function openStoreFile<Ops extends Operations>(
     database,
     writer,
     isClosed,
+    /** The file may be closed while the work rests. */
+    *untilClosed<T>(work: RestingWork<T>): RestingWork<T> {
+      for (;;) {
+        if (isClosed()) throw new StoreClosedError()
+        const next = work.next()
+        if (next.done) return next.value
+        yield
+      }
+    },
     /** Turns functions of the engine into functions of the port. */
     functions<F extends Functions<F>>(own: F): Async<F> {
       const wrapped = Object.entries<(...args: never[]) => unknown>(own).map(([member, run]) => [
