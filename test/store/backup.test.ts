@@ -14,6 +14,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext, test } from 'node:test'
@@ -118,6 +119,23 @@ test('what is restored has the same rows in every table, the same keys and the s
   ]
   assert.equal(sameId, id, 'the log is the same one: webhooks go on where they were')
   assert.ok(moved.newestSeq > bounds.newestSeq + 1_000_000)
+})
+
+test('a restore writes all of every file, also where the system takes only a part at a time', async (t) => {
+  const { data, to, place, backup, restore } = await startRig(t)
+  await backup()
+  const handle = await open(join(to, 'tapeline-backups.json'))
+  const prototype = Object.getPrototypeOf(handle) as typeof handle
+  await handle.close()
+  const write = prototype.write as (...args: unknown[]) => Promise<unknown>
+  const half = function (this: unknown, bytes: Buffer, offset: number, length: number, position: number) {
+    return write.call(this, bytes, offset, Math.ceil(length / 2), position)
+  }
+  t.mock.method(prototype, 'write', half as never)
+  await restore('restored')
+  for (const name of ['webhook.key', 'cursor.key'])
+    assert.deepEqual(readFileSync(join(place('restored'), name)), readFileSync(join(data, name)))
+  assert.deepEqual(withoutContinued(folderHashes(place('restored'))), withoutContinued(folderHashes(data)))
 })
 
 test('numbers of events and deliveries are above all that can have been given since the backup', async (t) => {

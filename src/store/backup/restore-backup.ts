@@ -133,7 +133,8 @@ async function writeFile(
       const wanted = Math.min(CHUNK_BYTES, bytes - position)
       if (piece.length !== wanted)
         throw new BackupRefusedError(`The manifest does not fit the chunks of ${name}.`)
-      await handle.write(piece, 0, piece.length, position)
+      // Continues at the end of the last piece. A single write may store only a part, for example on a full disk.
+      await handle.writeFile(piece)
       position += piece.length
       onBytes(piece.length)
     }
