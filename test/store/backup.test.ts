@@ -12,6 +12,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -287,6 +289,17 @@ test('the hashes of the instant are those of the backup, whatever is written bef
   })
   await restore('restored')
   assert.deepEqual(withoutContinued(folderHashes(place('restored'))), withoutContinued(atInstant))
+})
+
+test('a backup leaves nothing beside the databases of a stopped service, so that a cut one is still noticed', async (t) => {
+  const { data, clock, backup } = await startRig(t)
+  const before = readdirSync(data)
+  await backup()
+  assert.deepEqual(readdirSync(data), before)
+  truncateSync(join(data, 'test.db'), statSync(join(data, 'test.db')).size - 1)
+  const openAgain = () => openStores(parseStoreAddress(data), clock).environment('test')
+  await assert.rejects(openAgain(), /test\.db is damaged: it has \d+ bytes of \d+/)
+  await assert.rejects(backup(), /test\.db is damaged: it has \d+ bytes of \d+/)
 })
 
 test('a backup ends before the logs that it holds fill the disk of the service', async (t) => {
