@@ -12,6 +12,7 @@ import {
   type SubscriptionPlace,
   type SubscriptionRecord,
 } from '../jobs.ts'
+import { oneStateOf } from './open.ts'
 import { asRecord, type Row, recordOf } from './rows.ts'
 
 export const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
@@ -24,6 +25,7 @@ const FIELDS = Object.entries(SUBSCRIPTION_COLUMNS)
   .join(', ')
 
 export function subscriptionReaders(db: DatabaseSync) {
+  const inOneState = oneStateOf(db)
   const byId = db.prepare(`SELECT ${FIELDS} FROM subscriptions WHERE id = ?`)
   const idsAfter = db.prepare('SELECT id FROM subscriptions WHERE id > ? ORDER BY id LIMIT ?')
   const places = db.prepare(
@@ -33,17 +35,19 @@ export function subscriptionReaders(db: DatabaseSync) {
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
     getSubscription: (id: string) => recordOf(byId.get(id), toSubscription),
-    subscriptionPage: ({ afterId, limit, maxChars }: SubscriptionPageQuery): SubscriptionRecord[] => {
-      const page: SubscriptionRecord[] = []
-      let chars = 0
-      for (const { id } of idsAfter.all(afterId, limit)) {
-        const row = byId.get(id as string)
-        chars += String(row?.addresses ?? '').length
-        if (row === undefined || (page.length > 0 && chars > maxChars)) break
-        page.push(toSubscription(row))
-      }
-      return page
-    },
+    // In one state, because a page without those that were just deleted could be empty and look like the end.
+    subscriptionPage: ({ afterId, limit, maxChars }: SubscriptionPageQuery): SubscriptionRecord[] =>
+      inOneState(() => {
+        const page: SubscriptionRecord[] = []
+        let chars = 0
+        for (const { id } of idsAfter.all(afterId, limit)) {
+          const row = byId.get(id as string)
+          chars += String(row?.addresses ?? '').length
+          if (row === undefined || (page.length > 0 && chars > maxChars)) break
+          page.push(toSubscription(row))
+        }
+        return page
+      }),
     subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
       const { accountId, limit, activeOnly = false, after = BEFORE_ALL } = query
       const found = places.all(accountId, after.createdAtMs, after.id, activeOnly ? 1 : 0, limit)
