@@ -1,9 +1,10 @@
 /** The file that marks a folder as one of backups and names their format and kind. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BackupRefusedError } from '../backups.ts'
 import { syncFolder } from './chunks.ts'
+import { makeFolder } from './make-folder.ts'
 import { FORMAT } from './manifest.ts'
 import type { LockBackups } from './ports.ts'
 
@@ -19,7 +20,7 @@ export type BackupKind = 'files' | 'postgres'
 
 /** Creates the folder if it is missing and locks it for one backup; the returned function unlocks it. */
 export async function claimFolder(path: string, kind: BackupKind, lock: LockBackups): Promise<() => void> {
-  await mkdir(path, { recursive: true, mode: 0o700 })
+  await makeFolder(path)
   const isNew = !existsSync(join(path, ABOUT))
   if (isNew) await assertEmpty(path)
   else if ((await kindOf(path)) !== kind)

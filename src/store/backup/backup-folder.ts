@@ -29,6 +29,7 @@ export async function openBackupFolder(path: string, lock: LockBackups): Promise
     await rm(folder.work, { recursive: true, force: true })
     for (const each of ['manifests', 'chunks', 'work'])
       await mkdir(join(path, each), { recursive: true, mode: 0o700 })
+    await syncFolder(path)
     await removeUnfinished(join(path, 'manifests'))
     return folder
   } catch (error) {

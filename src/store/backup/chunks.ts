@@ -35,9 +35,13 @@ export function openChunks(folder: string) {
     async put(bytes: Uint8Array): Promise<{ hash: string; addedBytes: number }> {
       const hash = createHash('sha256').update(bytes).digest('hex')
       const path = pathOf(hash)
-      if ((await sizeOf(path)) > 0) return { hash, addedBytes: 0 }
-      const packed = await compress(bytes, LEVEL)
       const parent = join(folder, hash.slice(0, 2))
+      if ((await sizeOf(path)) > 0) {
+        // A backup that was killed may have stored it without flushing the folder.
+        changed.add(parent)
+        return { hash, addedBytes: 0 }
+      }
+      const packed = await compress(bytes, LEVEL)
       if (!made.has(parent)) {
         await mkdir(parent, { recursive: true, mode: 0o700 })
         made.add(parent)

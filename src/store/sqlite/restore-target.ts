@@ -7,6 +7,7 @@ import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { syncFolder } from '../backup/chunks.ts'
 import { LAST_BACKUP_FILES } from '../backup/last-backup.ts'
+import { makeFolder } from '../backup/make-folder.ts'
 import { numbersWithin } from '../backup/numbers-within.ts'
 import type { RestoredFile, RestoreTarget } from '../backup/ports.ts'
 import { BackupRefusedError } from '../backups.ts'
@@ -30,7 +31,7 @@ export async function openRestoreTarget(
   clock: Clock,
 ): Promise<RestoreTarget> {
   assertKnown(folder, files)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const unfinished = await namesOfUnfinished(folder)
   assertEmpty(folder, unfinished)
   const lock = lockOf(folder, clock)
