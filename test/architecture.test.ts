@@ -223,6 +223,7 @@ const ENGINE_FILES: Record<string, string> = {
   'test/simulation/readers/judge-credits.ts': 'reads the single charges, which no port lists',
   'test/store/backup.test.ts': 'reads what a backup is made of while it is made',
   'test/store/backup-kill.test.ts': 'adds something large',
+  'test/store/lost-files.test.ts': 'leaves an empty database, and one of another program',
   'test/e2e/restored-service.test.ts': 'reads every table at the instant of a backup',
   'test/store/upgrade.test.ts': 'compares schemas, also with a migration left out',
   'test/store/table-hashes.ts': 'compares every table of two folders',

@@ -76,6 +76,11 @@ test('a start on a damaged database ends with a sentence that names the file', a
       (file: string) => writeFileSync(file, 'x'.repeat(5_000)),
       /is damaged: it does not begin like a database/,
     ],
+    [
+      'accounts.db',
+      (file: string) => truncateSync(file, 0),
+      /is damaged: it is empty, and other databases of the folder are not/,
+    ],
   ] as const) {
     const path = fresh()
     damage(join(path, name))
