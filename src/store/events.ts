@@ -73,7 +73,10 @@ export interface EventStore {
    * before.
    */
   numberAbove(seq: number): Promise<void>
-  /** The number of the last event before a time (0 if none is stored), for readers that continue from a time. */
+  /**
+   * The number of the last event before a time (0 if none is stored), for readers that continue from a time. The last
+   * one is that with the latest time: its number need not be the highest, because the clock may have been ahead.
+   */
   seqBefore(timeMs: number): Promise<number>
   /** Deletes a bounded number of the oldest events; call it again while `more` is true. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>

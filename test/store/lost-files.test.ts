@@ -11,6 +11,7 @@ import {
   checkBackups,
   checkStore,
   listBackups,
+  openCopy,
   openStores,
   parseStoreAddress,
   upgradeStore,
@@ -103,13 +104,15 @@ for (const name of ['test.db', 'webhook.key'])
     assert.ok((await backupsOf(t, data).take()).bytes > 0, 'into another folder')
   })
 
-test('an emptied accounts database beside others is not opened; without it, or on a first start, it is created', async (t) => {
+test('an emptied accounts database beside others is not opened or copied; without it, or on a first start, it is created', async (t) => {
   const { data, address, stores, path } = await startRig(t)
   truncateSync(path('accounts.db'), 0)
   const refusal = { name: 'DamagedDatabaseError', message: /accounts\.db is damaged: it is empty.*backup/ }
   assert.throws(() => stores.accounts(), refusal)
   assert.throws(() => stores.leases(), refusal)
   await assert.rejects(upgradeStore(address, systemClock), refusal)
+  const server = parseStoreAddress('postgres://nobody@127.0.0.1:1/nothing')
+  await assert.rejects(openCopy(address, server, systemClock), refusal)
   assert.equal(statSync(path('accounts.db')).size, 0)
   rmSync(path('accounts.db'))
   await stores.accounts().close()

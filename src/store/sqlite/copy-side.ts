@@ -30,6 +30,7 @@ import {
 } from '../copy/copy-side.ts'
 import { OWN_FORM, type OwnForm } from './copy-forms.ts'
 import { type StoredTable, storedTables } from './copy-tables.ts'
+import { assertAccountsKept } from './emptied.ts'
 import { COUNT_FEEDS, COUNT_GROUPS, PAGE_BYTES } from './environment-schema.ts'
 import { type DatabaseFile, databaseFiles } from './files.ts'
 import { FolderLockedError, lockFolder, SERVICE_LOCK } from './folder-lock.ts'
@@ -55,6 +56,7 @@ export function openFolderTarget(folder: string, clock: Clock): CopyTarget {
 
 function openFolder(folder: string, clock: Clock, isTarget: boolean): CopyTarget {
   assertRestored(folder)
+  assertAccountsKept(folder)
   const identity = realpathSync(folder)
   const lock = lockOf(folder, clock)
   const files = databaseFiles(folder).map(
