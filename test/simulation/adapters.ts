@@ -70,6 +70,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   'src/store/postgres/one-moment.ts': { uses: ['time'], why: 'waits for a PostgreSQL server' },
   'src/store/postgres/copy-side.ts': { uses: ['time', 'timer'], why: 'the command that copies a store' },
   'src/store/sqlite/copy-side.ts': { uses: ['file', 'process'], why: 'the command that copies a store' },
+  'src/store/sqlite/check-keys.ts': { uses: ['file'], why: 'the command that checks a store' },
   'src/store/sqlite/check.ts': { uses: ['file'], why: 'the command that checks a store' },
   'src/store/sqlite/upgrade.ts': { uses: ['file', 'process'], why: 'the command that upgrades a store' },
   'src/store/postgres/check.ts': {
@@ -78,6 +79,7 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   },
   'src/store/backup/about-folder.ts': { uses: ['file'], why: 'the commands of backups' },
   'src/store/backup/backup-folder.ts': { uses: ['file'], why: 'the commands of backups' },
+  'src/store/backup/make-folder.ts': { uses: ['file'], why: 'the commands of backups' },
   'src/store/backup/chunks.ts': { uses: ['file'], why: 'the commands of backups' },
   'src/store/backup/last-backup.ts': {
     uses: ['file'],
@@ -103,6 +105,8 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   'src/store/postgres/listen.ts': { uses: ['timer'], why: 'a connection to PostgreSQL' },
   'src/store/sqlite/open.ts': { uses: ['file'], why: 'the files of the embedded engine' },
   'src/store/sqlite/damaged.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/emptied.ts': { uses: ['file'], why: 'the files of the embedded engine' },
+  'src/store/sqlite/read-database.ts': { uses: ['file'], why: 'the files of the embedded engine' },
   'src/store/sqlite/folder-lock.ts': { uses: ['file', 'process'], why: 'one process per data folder' },
   'src/store/sqlite/watch-files.ts': { uses: ['file'], why: 'files that were replaced under the service' },
   'src/ingest/shared/letter-files.ts': { uses: ['file'], why: 'the real files of dead letters' },
