@@ -72,7 +72,12 @@ const READERS: Readonly<Record<string, Reader>> = {
   contracts: {
     ...{ folder: 'kalshi', files: /^ws_.*\.jsonl$/, describe: kalshiDescription },
     open(texts) {
-      const feed = createContractFeed('BTC', { send: () => {}, cut: () => {}, lostTrades: () => {} })
+      const feed = createContractFeed('BTC', {
+        send: () => {},
+        cut: () => {},
+        lostTrades: () => {},
+        lostFigures: () => {},
+      })
       feed.follow(namesIn(texts, 'market_ticker'), 0)
       return feed.openReader()
     },

@@ -285,6 +285,11 @@ export interface TradesLostObservation extends Observed {
   readonly toMs: number
 }
 
+/** The stream may have missed figures of a contract up to now. */
+interface FiguresLostObservation extends Observed {
+  readonly kind: 'figures_lost'
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -308,6 +313,7 @@ export type DataObservation =
   | SweptObservation
   | SweptToObservation
   | TradesLostObservation
+  | FiguresLostObservation
 
 interface Control {
   readonly source: Source

@@ -205,6 +205,9 @@ class SymbolMarkets implements MarketsRecorder {
         // Arrives with every list, even if nothing of the market has changed.
         if (observation.isListed) this.#receivedFigures(observation)
         break
+      case 'figures_lost':
+        this.#interest.missedOf(observation.instrument)
+        break
       case 'book_snapshot':
       case 'book_delta':
       case 'book_lost':

@@ -42,7 +42,8 @@ function start() {
   const show = (text: string) => interest.show(at(text), () => ['a', 'b'])
   const listed = (contract: string, text: string, figure: string) => received(contract, text, figure, true)
   const doubted = () => interest.doubted()
-  return { show, received, listed, doubted, lost, put, shown, limit: () => limits.get(feed('5m')) }
+  const { missedOf } = interest
+  return { show, received, listed, doubted, missedOf, lost, put, shown, limit: () => limits.get(feed('5m')) }
 }
 
 test('no grid point is claimed before its rows are put', () => {
@@ -77,6 +78,17 @@ test('a figure of the stream counts until frames may have been missed, then one 
   received('b', '10:06:00', '8')
   show('10:10:05')
   assert.deepEqual([shown, lost], [['sum 14', 'a 6', 'b 8'], []])
+})
+
+test('figures of one contract that may have been missed leave those of the others', () => {
+  const { show, received, missedOf, lost, shown } = start()
+  missedOf('a')
+  show('10:05:05')
+  assert.deepEqual(shown.splice(0), ['b 7'])
+  assert.ok(lost.includes(`${feed('5m')} 10:05:00.000 10:05:00.001`))
+  received('a', '10:06:00', '6')
+  show('10:10:05')
+  assert.deepEqual(shown, ['sum 13', 'a 6', 'b 7'])
 })
 
 test('a list that is older than a figure of the stream does not replace it, even if frames were missed since', () => {

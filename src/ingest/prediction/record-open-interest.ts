@@ -30,7 +30,9 @@ const MAX_LIST_AGE_MS = 45_000
 const LISTED_LATE_MS = 5 * 60_000
 
 interface Figures {
-  /** `doubts`: how many doubts there had been when the figure was received. */
+  /** How often streamed figures of this contract alone may have been missed. */
+  doubts: number
+  /** `doubts`: how many doubts of all contracts and of this one there had been when the figure was received. */
   readonly streamed: LatestBefore<{ readonly text: string; readonly atMs: number; readonly doubts: number }>
   readonly listed: LatestBefore<{ readonly text: string; readonly atMs: number }>
 }
@@ -80,7 +82,7 @@ export function recordOpenInterest(options: {
       listed !== undefined &&
       listed.atMs > streamed.atMs + LISTED_LATE_MS &&
       Number(listed.text) !== Number(streamed.text)
-    if (streamed?.doubts === doubts && !isOutdated) return streamed.text
+    if (known !== undefined && streamed?.doubts === doubts + known.doubts && !isOutdated) return streamed.text
     if (listed === undefined || timeMs - listed.atMs > MAX_LIST_AGE_MS) return undefined
     // The list may be older than what was streamed before the doubt.
     return streamed !== undefined && streamed.atMs > listed.atMs ? streamed.text : listed.text
@@ -88,10 +90,19 @@ export function recordOpenInterest(options: {
 
   return {
     received({ instrument, venueTimeMs, openInterest: text, isListed }: OpenInterestObservation) {
-      const known = figures.get(instrument) ?? { streamed: new LatestBefore(), listed: new LatestBefore() }
+      const known: Figures = figures.get(instrument) ?? {
+        doubts: 0,
+        streamed: new LatestBefore(),
+        listed: new LatestBefore(),
+      }
       if (isListed) known.listed.received(venueTimeMs, { text, atMs: venueTimeMs })
-      else known.streamed.received(venueTimeMs, { text, atMs: venueTimeMs, doubts })
+      else known.streamed.received(venueTimeMs, { text, atMs: venueTimeMs, doubts: doubts + known.doubts })
       figures.set(instrument, known)
+    },
+    /** Figures of one contract may have been missed, so those received so far may be outdated. */
+    missedOf(marketId: string) {
+      const known = figures.get(marketId)
+      if (known !== undefined) known.doubts += 1
     },
     /** The channel begins, or a frame of it could not be read, so figures received so far may be outdated. */
     doubted() {

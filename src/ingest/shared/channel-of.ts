@@ -24,6 +24,7 @@ const TOPIC_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topi
   swept: 'trades',
   swept_to: 'trades',
   trades_lost: 'trades',
+  figures_lost: 'open_interest',
 }
 
 export function channelOf(observation: DataObservation): Channel {
@@ -47,6 +48,7 @@ export function isSignOfLife(observation: DataObservation): boolean {
     case 'swept':
     case 'swept_to':
     case 'trades_lost':
+    case 'figures_lost':
     case 'unread_markets':
       return false
     case 'trade':

@@ -9,11 +9,19 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { FrameProtocol } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
+import { createAwaitedTrades, type TradedRange } from './awaited-trades.ts'
 import { createBookSequence } from './book-sequence.ts'
 import { createContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { createLateness } from './lateness.ts'
-import { type ContractFeedActions, type FeedState, readFrame, sendAll } from './read-frames.ts'
+import {
+  type ContractFeedActions,
+  type FeedState,
+  readFrame,
+  reportAwaitedTrades,
+  sendAll,
+  setAside,
+} from './read-frames.ts'
 import { ContractSubscriptions } from './subscriptions.ts'
 
 export type ContractFeed = ReturnType<typeof createContractFeed>
@@ -25,10 +33,22 @@ interface ContractFeedStats {
   readonly contradictions: number
 }
 
+/**
+ * Trades that are not confirmed are reported this far ahead: until the next report, and because the venue's clock may
+ * be ahead of ours.
+ */
+const REPORTED_AHEAD_MS = 2_000
+
+interface ContractFeedOptions {
+  readonly useYesPrice?: boolean
+  /** When a contract is traded; without it, always. */
+  readonly tradedRange?: TradedRange
+}
+
 export function createContractFeed(
   symbol: AssetSymbol,
   actions: ContractFeedActions,
-  { useYesPrice = false } = {},
+  { useYesPrice = false, tradedRange = () => undefined }: ContractFeedOptions = {},
 ) {
   const books = createContractBooks({
     symbol,
@@ -46,6 +66,7 @@ export function createContractFeed(
     symbol,
     actions,
     books,
+    awaitedTrades: createAwaitedTrades(tradedRange),
     counts: { gaps: 0, contradictions: 0, crossed: 0 },
     ...freshSocket(),
     lastGapMs: Number.NEGATIVE_INFINITY,
@@ -77,14 +98,23 @@ export function createContractFeed(
     greeting(nowMs: number): string[] {
       Object.assign(feed, freshSocket())
       books.clearWaits()
+      feed.awaitedTrades.clear()
       isConnected = true
-      return subscribe(nowMs)
+      const frames = subscribe(nowMs)
+      reportAwaitedTrades(feed, nowMs)
+      return frames
     },
     /** Changes the followed contracts; returns the books that are lost by it. */
     follow(tickers: readonly string[], nowMs: number): DataObservation[] {
       const lost = books.follow(tickers, nowMs, right())
-      if (isConnected) sendAll(feed, subscribe(nowMs))
+      if (!isConnected) return lost
+      sendAll(feed, subscribe(nowMs))
+      reportAwaitedTrades(feed, nowMs)
       return lost
+    },
+    /** Reports the trades that are not confirmed to arrive. Called about once a second. */
+    reportLostTrades(nowMs: number) {
+      if (isConnected) reportAwaitedTrades(feed, nowMs, REPORTED_AHEAD_MS)
     },
     /**
      * Requests again what has not arrived, and gives up after a while. Called about once a second while the socket is
@@ -100,7 +130,7 @@ export function createContractFeed(
         actions.cut(isAll ? 'no book comes' : 'a subscription stays unanswered')
         return []
       }
-      const lost = books.setAside(tickers, nowMs, right())
+      const lost = setAside(feed, tickers, nowMs)
       books.askDue(nowMs)
       return lost
     },
@@ -111,6 +141,8 @@ export function createContractFeed(
     },
     /** The socket has ended; all of its books are lost. */
     disconnect(nowMs: number): DataObservation[] {
+      if (isConnected) reportAwaitedTrades(feed, nowMs)
+      feed.awaitedTrades.clear()
       isConnected = false
       books.clearWaits()
       return books.lose(books.followed, 'disconnected', nowMs, right())

@@ -31,6 +31,7 @@ function feedOf(tickers: readonly string[]): { feed: ContractFeed; sent: string[
     send: (frame) => sent.push(frame),
     cut: (reason) => cuts.push(reason),
     lostTrades: () => {},
+    lostFigures: () => {},
   })
   feed.follow(tickers, 0)
   feed.openReader()

@@ -139,6 +139,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       await pause(session.signal)
       await afterReading()
       const nowMs = clock.now()
+      feed.reportLostTrades(nowMs)
       // A late timer counts with its planned length only, because nothing could be read in the meantime.
       feed.forgive(Math.max(0, nowMs - lastMs - STEP_MS))
       const isSlow = rest.client.stats().waitingMs > TIMES.slowAnswerMs

@@ -9,7 +9,7 @@ const TICKER = 'KXBTC-X'
 function openDesk() {
   const cuts: string[] = []
   const cut = (reason: string) => cuts.push(reason)
-  const feed = createContractFeed('BTC', { send: () => {}, cut, lostTrades: () => {} })
+  const feed = createContractFeed('BTC', { send: () => {}, cut, lostTrades: () => {}, lostFigures: () => {} })
   return { feed, cuts }
 }
 

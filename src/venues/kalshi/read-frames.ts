@@ -15,6 +15,7 @@ import {
 } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import type { HistoryRange } from '../venue.ts'
+import type { AwaitedTrades } from './awaited-trades.ts'
 import { afterGap, type BookSequence, type Continuity } from './book-sequence.ts'
 import type { ContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
@@ -27,6 +28,7 @@ import {
   ERROR,
   ErrorMsg,
   NOT_RECORDED,
+  OkMsg,
   ReplyFrame,
   SnapshotFrame,
   SubscribedMsg,
@@ -40,6 +42,8 @@ export interface ContractFeedActions {
   cut(reason: string): void
   /** Trades within this range may be missing. */
   lostTrades(range: HistoryRange): void
+  /** Figures of a contract may have been missed up to now. */
+  lostFigures(ticker: string): void
 }
 
 /** Trades of different contracts are out of order by at most this much. */
@@ -62,6 +66,7 @@ export interface FeedState {
   readonly symbol: AssetSymbol
   readonly actions: ContractFeedActions
   readonly books: ContractBooks
+  readonly awaitedTrades: AwaitedTrades
   readonly counts: { gaps: number; contradictions: number; crossed: number }
   /** State of the current socket. */
   subscriptions: ContractSubscriptions
@@ -110,6 +115,19 @@ interface Frame {
 
 export function sendAll(feed: FeedState, frames: readonly string[]): void {
   for (const frame of frames) feed.actions.send(frame)
+}
+
+/** Reports the trades of contracts whose trades the venue has not confirmed to send, up to `aheadMs` from now. */
+export function reportAwaitedTrades(feed: FeedState, nowMs: number, aheadMs = 0): void {
+  const { awaitedTrades, books, subscriptions } = feed
+  const lost = awaitedTrades.lost(books.followed, subscriptions.withTrades, nowMs, aheadMs)
+  if (lost !== undefined) feed.actions.lostTrades(lost)
+}
+
+/** Leaves contracts out for a while: nothing of them arrives in the meantime. */
+export function setAside(feed: FeedState, tickers: readonly string[], nowMs: number): DataObservation[] {
+  for (const ticker of tickers) feed.actions.lostFigures(ticker)
+  return feed.books.setAside(tickers, nowMs, { provenMs: feed.provenMs })
 }
 
 const item = (feed: FeedState, topic: string, observation: DataObservation): FrameItem => ({
@@ -258,10 +276,14 @@ function readKind(feed: FeedState, frame: Frame, receivedMs: number): FrameOutco
       if (!SubscribedMsg.is(frame.msg)) return refused('wrong_shape')
       if (frame.msg.channel === 'trade') tradesOf(feed, frame.msg.sid, receivedMs)
       sendAll(feed, feed.subscriptions.opened(frame.id ?? -1, frame.msg.channel, frame.msg.sid, receivedMs))
+      reportAwaitedTrades(feed, receivedMs)
       return ignored('subscribed')
     case 'ok':
+      feed.subscriptions.answered(frame.id ?? -1, OkMsg.is(frame.msg) ? frame.msg.market_tickers : undefined)
+      reportAwaitedTrades(feed, receivedMs)
+      return ignored('reply')
     case 'unsubscribed':
-      feed.subscriptions.answered(frame.id ?? -1)
+      if (isSubscribed(feed, frame.sid)) feed.actions.cut('the venue ended a subscription')
       return ignored('reply')
     case 'error':
       return readError(feed, frame, receivedMs)
@@ -337,7 +359,11 @@ function readTrade(feed: FeedState, frame: unknown, receivedMs: number): FrameOu
   return trade === undefined ? refused('wrong_shape') : data(`trades:${feed.symbol}`, trade)
 }
 
-function readError(feed: FeedState, { id = -1, msg }: Frame, receivedMs: number): FrameOutcome {
+/** A subscription that we end is forgotten before the venue's reply. */
+const isSubscribed = (feed: FeedState, sid: number | undefined) =>
+  sid !== undefined && feed.subscriptions.channelOf(sid) !== undefined
+
+function readError(feed: FeedState, { id = -1, sid, msg }: Frame, receivedMs: number): FrameOutcome {
   if (!ErrorMsg.is(msg)) return refused('wrong_shape')
   switch (msg.code) {
     case ERROR.alreadySubscribed:
@@ -346,9 +372,9 @@ function readError(feed: FeedState, { id = -1, msg }: Frame, receivedMs: number)
     case ERROR.unknownMarket: {
       // The venue refuses the whole list because of one unknown contract; the others are subscribed again without it.
       const { ticker, frames } = feed.subscriptions.unknown(id, msg.market_ticker, receivedMs)
-      const lost =
-        ticker === undefined ? [] : feed.books.setAside([ticker], receivedMs, { provenMs: feed.provenMs })
+      const lost = ticker === undefined ? [] : setAside(feed, [ticker], receivedMs)
       sendAll(feed, frames)
+      reportAwaitedTrades(feed, receivedMs)
       return withLost(bookItems(feed, lost), refused('venue_error'))
     }
     case ERROR.commandTimeout:
@@ -357,7 +383,10 @@ function readError(feed: FeedState, { id = -1, msg }: Frame, receivedMs: number)
       feed.actions.cut('the venue says that we read too slowly')
       break
     default:
-      feed.subscriptions.failed(id)
+      if (feed.subscriptions.isPending(id)) feed.subscriptions.failed(id)
+      // Nobody knows what such a subscription still sends.
+      else if (msg.code === ERROR.channelError || isSubscribed(feed, sid))
+        feed.actions.cut('the venue reports an error of a subscription')
   }
   return refused('venue_error')
 }

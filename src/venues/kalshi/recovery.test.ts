@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { textLevels } from '../../../test/predictions/levels.ts'
 import { isPlausibleTime } from '../live/plausible.ts'
 import type { DataObservation } from '../observation.ts'
+import type { HistoryRange } from '../venue.ts'
 import { createContractFeed } from './feed.ts'
 
 const A = 'KXBTC-26APR1817-B76125'
@@ -24,7 +25,10 @@ interface Command {
 }
 
 /** A feed on an open socket, with its own clock; `receive` delivers a frame from the venue. */
-function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
+function openFeed(
+  tickers: readonly string[],
+  options: { useYesPrice?: boolean; tradedRange?: (ticker: string) => HistoryRange | undefined } = {},
+) {
   const sent: Command[] = []
   const cuts: string[] = []
   const emitted: DataObservation[] = []
@@ -33,8 +37,10 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
   let nowMs = START
   const take = (frame: string) => sent.push(JSON.parse(frame))
   const lostTrades: { fromMs: number; toMs: number }[] = []
+  const lostFigures: string[] = []
   const actions = {
     send: take,
+    lostFigures: (ticker: string) => lostFigures.push(ticker),
     cut: (reason: string) => cuts.push(reason),
     lostTrades: ({ fromMs, toMs }: (typeof lostTrades)[number]) =>
       lostTrades.push({ fromMs: fromMs - START, toMs: toMs - START }),
@@ -71,6 +77,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
     sent,
     cuts,
     lostTrades,
+    lostFigures,
     emitted,
     dead,
     receive,
@@ -123,6 +130,7 @@ function openFeed(tickers: readonly string[], options: { useYesPrice?: boolean }
     pass(seconds: number): void {
       for (let second = 0; second < seconds; second++) {
         nowMs += 1_000
+        feed.reportLostTrades(nowMs)
         emitted.push(...feed.tend(nowMs), ...feed.follow([...feed.followed], nowMs))
       }
     },
@@ -530,4 +538,84 @@ test('a contract whose trades cannot be added to the subscription costs the sock
     pass(1)
   }
   assert.deepEqual(cuts, ['a subscription stays unanswered'])
+})
+
+const refuseTrades = ({ params }: Command) =>
+  params.channels?.[0] === 'trade' ? { code: 17, msg: 'internal' } : undefined
+
+/** The whole time that was reported; fails if it has holes. */
+function lostTime(ranges: readonly { fromMs: number; toMs: number }[]) {
+  for (const [place, { fromMs }] of ranges.entries())
+    assert.ok(place === 0 || fromMs <= (ranges[place - 1]?.toMs ?? 0), JSON.stringify(ranges))
+  return ranges.length === 0 ? undefined : { fromMs: ranges[0]?.fromMs, toMs: ranges.at(-1)?.toMs }
+}
+
+test('while the subscription of trades is refused or unanswered, trades are lost', () => {
+  for (const refuse of [refuseTrades, ({ params }: Command) => params.channels?.[0] === 'trade']) {
+    const { answer, pass, sent, lostTrades } = openFeed([A, B])
+    const kept = sent.filter((command) => refuse(command) === true)
+    for (const command of kept) sent.splice(sent.indexOf(command), 1)
+    answer((command) => refuseTrades(command))
+    pass(11)
+    // Beyond the present, because the next report comes a second later.
+    assert.deepEqual(lostTime(lostTrades), { fromMs: 0, toMs: 13_000 })
+    sent.push(...kept)
+    answer()
+    pass(30)
+    assert.deepEqual(lostTime(lostTrades), { fromMs: 0, toMs: 13_000 }, 'no longer than that')
+  }
+})
+
+test('trades of a contract that is added are lost until the venue confirms them', () => {
+  const { feed, sent, answer, numbered, pass, lostTrades, now } = openFeed([A])
+  answer()
+  feed.follow([A, B], now())
+  const id = sent.find(({ params }) => params.sids?.[0] === 3)?.id
+  pass(1)
+  numbered(3, { type: 'ok', id, msg: { market_tickers: [A] } })
+  pass(1)
+  assert.deepEqual(lostTime(lostTrades), { fromMs: 0, toMs: 4_000 }, 'the reply lacks the contract')
+  numbered(3, { type: 'ok', id, msg: { market_tickers: [A, B] } })
+  pass(20)
+  assert.deepEqual(lostTime(lostTrades), { fromMs: 0, toMs: 4_000 })
+})
+
+test('only while a contract is traded can its trades be lost', () => {
+  const tradedRange = () => ({ fromMs: START + 5_000, toMs: START + 8_000 })
+  const { answer, pass, lostTrades } = openFeed([A], { tradedRange })
+  answer(refuseTrades)
+  pass(20)
+  assert.deepEqual(lostTime(lostTrades), { fromMs: 5_000, toMs: 8_000 })
+})
+
+test('a contract that is set aside loses its trades and figures until it is subscribed again', () => {
+  const { answer, pass, lostTrades, lostFigures } = openFeed([A, B])
+  answer(({ params }) =>
+    params.channels?.[0] === 'orderbook_delta' ? { code: 16, msg: 'unknown', market_ticker: B } : undefined,
+  )
+  answer()
+  assert.deepEqual([lostFigures, lostTrades], [[B], []])
+  for (let second = 0; second < 70; second++) {
+    pass(1)
+    answer()
+  }
+  const lost = lostTime(lostTrades)
+  assert.equal(lost?.fromMs, 0)
+  assert.ok(lost.toMs !== undefined && lost.toMs > 60_000 && lost.toMs < 65_000, JSON.stringify(lost))
+})
+
+test('a subscription that the venue ends, or reports an error of, costs the socket', () => {
+  const ended = { type: 'unsubscribed' }
+  const failed = { type: 'error', msg: { code: 17, msg: 'internal' } }
+  for (const frame of [ended, failed])
+    for (const sid of [1, 2, 3]) {
+      const { answer, numbered, cuts } = openFeed([A])
+      answer()
+      numbered(sid, frame)
+      assert.equal(cuts.length, 1, `${frame.type} of ${sid}`)
+    }
+  const { answer, receive, cuts } = openFeed([A])
+  answer()
+  receive({ type: 'error', msg: { code: 10, msg: 'channel error' } })
+  assert.equal(cuts.length, 1, 'an error of a channel')
 })

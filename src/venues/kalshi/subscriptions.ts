@@ -31,6 +31,8 @@ export class ContractSubscriptions {
   readonly #params: Record<KalshiChannel, Record<string, unknown>>
   /** Set when the trades of a followed contract will not arrive on this socket. */
   #lacksTrades = false
+  /** The contracts whose trades the venue has confirmed to send. */
+  readonly #withTrades = new Set<string>()
 
   constructor(options: { useYesPrice: boolean }) {
     this.#params = {
@@ -43,6 +45,10 @@ export class ContractSubscriptions {
 
   get isAny(): boolean {
     return this.#groups.length > 0
+  }
+
+  get withTrades(): ReadonlySet<string> {
+    return this.#withTrades
   }
 
   /** The contracts whose books belong to this sid. */
@@ -73,11 +79,13 @@ export class ContractSubscriptions {
 
   /** The sid of the command's channel is known now, so the changes that waited for it are sent. */
   opened(id: number, channel: string, sid: number, nowMs: number): string[] {
-    const about = this.#commands.answered(id)?.about
-    if (about === undefined || about.channel !== channel) return []
+    const command = this.#commands.answered(id)
+    if (command === undefined || command.about.channel !== channel) return []
+    const { about } = command
     const { group } = about
     if (group.isClosed) return this.#unsubscribe([sid])
     group.sids[about.channel] = sid
+    this.#confirm(command)
     const { add, remove } = group.waiting[about.channel]
     const frames = this.#update(about, [...add], [...remove], nowMs)
     add.clear()
@@ -85,8 +93,16 @@ export class ContractSubscriptions {
     return frames
   }
 
-  answered(id: number): void {
-    this.#commands.answered(id)
+  /** The command was executed. `listed`: the contracts that its subscription now has, if the venue lists them. */
+  answered(id: number, listed?: readonly string[]): void {
+    const command = this.#commands.find(id)
+    if (command?.action !== 'add_markets') this.#commands.answered(id)
+    else if (listed !== undefined && !command.tickers.every((ticker) => listed.includes(ticker)))
+      this.#commands.failed(id)
+    else {
+      this.#commands.answered(id)
+      this.#confirm(command)
+    }
   }
 
   /**
@@ -94,7 +110,12 @@ export class ContractSubscriptions {
    * pending until it is given up.
    */
   repeated(id: number): void {
-    if (this.#commands.find(id)?.action !== 'subscribe') this.#commands.answered(id)
+    if (this.#commands.find(id)?.action !== 'subscribe') this.answered(id)
+  }
+
+  /** Whether the venue has not answered the command yet. */
+  isPending(id: number): boolean {
+    return this.#commands.find(id) !== undefined
   }
 
   /** The venue refused the command for a reason other than an unknown contract. */
@@ -175,6 +196,12 @@ export class ContractSubscriptions {
     this.#commands.forgive(ms)
   }
 
+  #confirm({ tickers, about: { group, channel } }: KalshiCommand<Place>): void {
+    if (channel !== 'trade') return
+    // Some of them may have been given up before the reply.
+    for (const ticker of tickers) if (group.tickers.has(ticker)) this.#withTrades.add(ticker)
+  }
+
   #send(command: KalshiCommand<Place>, nowMs: number): string {
     const { action, tickers, about } = command
     const { group, channel } = about
@@ -215,7 +242,10 @@ export class ContractSubscriptions {
     channels: readonly KalshiChannel[] = CHANNELS,
   ): string[] {
     for (const ticker of add) group.tickers.add(ticker)
-    for (const ticker of remove) group.tickers.delete(ticker)
+    for (const ticker of remove) {
+      group.tickers.delete(ticker)
+      this.#withTrades.delete(ticker)
+    }
     return channels.flatMap((channel) => {
       if (group.sids[channel] !== undefined) return this.#update({ group, channel }, add, remove, nowMs)
       const waiting = group.waiting[channel]

@@ -72,6 +72,12 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   }
   const venueTime = createVenueTime({ clock, askVenue: askStatus })
 
+  function tradedRange(ticker: string): HistoryRange | undefined {
+    const market = catalogue.get(ticker)?.market
+    if (market?.startTime == null || market.endTime == null) return undefined
+    return { fromMs: market.startTime, toMs: market.endTime }
+  }
+
   function routeOf(symbol: AssetSymbol, channels: readonly Channel[], feed: ContractFeed): SocketRoute {
     return {
       name: `contracts:${symbol}`,
@@ -116,9 +122,13 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
               const about = { ...aboutOf(symbol, '', clock.now()), venueTimeMs: clock.now(), key: null }
               io?.emit(`trades:${symbol}`, { kind: 'trades_lost', ...about, ...range })
             },
+            lostFigures: (ticker: string) => {
+              const about = { ...aboutOf(symbol, ticker, clock.now()), venueTimeMs: clock.now(), key: null }
+              io?.emit(`open_interest:${symbol}`, { kind: 'figures_lost', ...about })
+            },
           }
           const useYesPrice = dependencies.kalshi?.useYesPrice ?? false
-          return [symbol, createContractFeed(symbol, actions, { useYesPrice })] as const
+          return [symbol, createContractFeed(symbol, actions, { useYesPrice, tradedRange })] as const
         }),
       )
       const isKeyless = signer === undefined

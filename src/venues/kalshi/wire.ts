@@ -85,6 +85,7 @@ export const ReplyFrame = wireType(
   }),
 )
 export const SubscribedMsg = wireType(Type.Object({ channel: Text, sid: Id }))
+export const OkMsg = wireType(Type.Object({ market_tickers: Type.Array(Text) }))
 export const ErrorMsg = wireType(
   Type.Object({ code: Type.Integer(), msg: Type.Optional(Text), market_ticker: Type.Optional(Text) }),
 )
@@ -198,6 +199,7 @@ export const NOT_RECORDED: ReadonlySet<string> = new Set([
 /** Error codes that are handled specially; all others are treated alike. */
 export const ERROR = {
   alreadySubscribed: 6,
+  channelError: 10,
   unknownMarket: 16,
   /** It is not known whether the command was executed. */
   commandTimeout: 18,
