@@ -208,6 +208,8 @@ export interface MarketTickerObservation extends Observed {
   readonly lastPrice: string | null
   readonly volume: string | null
   readonly openInterest: string | null
+  /** Taken from a requested list although figures are streamed. */
+  readonly isListed?: true
 }
 
 /** A tick of the price that prediction markets settle on. */

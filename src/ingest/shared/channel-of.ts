@@ -54,6 +54,7 @@ export function isSignOfLife(observation: DataObservation): boolean {
     case 'trade':
       return observation.isSwept !== true
     case 'open_interest':
+    case 'market_ticker':
       return observation.isListed !== true
     case 'reference_price':
       return observation.isPartial !== true

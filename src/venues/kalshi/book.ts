@@ -118,6 +118,13 @@ export function createContractBook({ useYesPrice = false } = {}) {
     /** Null if the book was not live. */
     lose: (reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null =>
       isLive ? lost(reason, about, right) : null,
+    /** Time of its last frame. */
+    get lastMs() {
+      return lastMs
+    },
+    get top(): Top {
+      return { bid: book.best('bids'), ask: book.best('asks') }
+    },
     hasTop: ({ bid, ask }: Top) => book.best('bids') === bid && book.best('asks') === ask,
   }
 }

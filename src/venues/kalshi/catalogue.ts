@@ -15,7 +15,8 @@ import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typ
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
 import { expectSeries, isOfSeries, marketTypesOf, type Series, seriesOfSymbol } from './series.ts'
-import { LISTED_FIELDS, ListedContract, MarketList } from './wire.ts'
+import { type Top, topOf } from './top-check.ts'
+import { LISTED_FIELDS, ListedContract, ListedQuotes, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
 /** Ample, because a series has only hundreds of contracts at a time. */
@@ -34,6 +35,8 @@ export interface KnownContract {
   readonly listed: readonly unknown[]
   /** When its figures were last received. */
   receivedMs: number
+  /** The best bid and ask among these figures; undefined if they lack a side. */
+  top: Top | undefined
 }
 
 /** The contracts to follow, and the half-open range of time in which they are the right ones. */
@@ -67,6 +70,8 @@ function opensLater(row: unknown, nowMs: number): boolean {
   return openMs !== undefined && openMs > nowMs + KALSHI_TIMES.followBeforeOpenMs
 }
 
+const topOfRow = (row: unknown): Top | undefined => (ListedQuotes.is(row) ? topOf(row) : undefined)
+
 export type KalshiCatalogue = ReturnType<typeof createKalshiCatalogue>
 
 export function createKalshiCatalogue(asker: RestAccess) {
@@ -83,6 +88,7 @@ export function createKalshiCatalogue(asker: RestAccess) {
     if (before === undefined || before.series !== series) return false
     if (!LISTED_FIELDS.every((field, place) => listed[field] === before.listed[place])) return false
     before.receivedMs = receivedMs
+    before.top = topOfRow(row)
     return true
   }
 
@@ -101,7 +107,9 @@ export function createKalshiCatalogue(asker: RestAccess) {
     const isSame = before !== undefined && JSON.stringify(before.market) === JSON.stringify(market)
     const observation = isSame ? before.observation : marketObservation(market, receivedMs)
     const listed = LISTED_FIELDS.map((field) => wire[field])
-    known.set(series.symbol, market.marketId, { market, observation, series, lastPrice, listed, receivedMs })
+    const top = topOfRow(row)
+    const contract = { market, observation, series, lastPrice, listed, receivedMs, top }
+    known.set(series.symbol, market.marketId, contract)
   }
 
   /** Whether the row's contract is known, from this list or an earlier one, or is of another series. */

@@ -4,6 +4,7 @@ import type { BookLostReason, DataObservation } from '../observation.ts'
 import { createAwaitedBooks } from './awaited-books.ts'
 import { type ContractBook, createContractBook, type RightUntil } from './book.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
+import { createListCheck } from './list-check.ts'
 import { aboutOf } from './mapper.ts'
 import { createTopCheck, type Top } from './top-check.ts'
 
@@ -19,6 +20,7 @@ export function createContractBooks(options: {
   const asideUntilMs = new Map<string, number>()
   const awaited = createAwaitedBooks()
   const tops = createTopCheck()
+  const lists = createListCheck()
   let followed: ReadonlySet<string> = new Set()
   let followedList: readonly string[] | undefined
   let lostCount = 0
@@ -34,6 +36,7 @@ export function createContractBooks(options: {
   ): DataObservation[] {
     return [...tickers].flatMap((ticker) => {
       tops.forget(ticker)
+      lists.forget(ticker)
       const lost = books.get(ticker)?.lose(reason, aboutOf(symbol, ticker, nowMs), right) ?? null
       if (lost !== null) lostCount += 1
       return lost === null ? [] : [lost]
@@ -106,6 +109,7 @@ export function createContractBooks(options: {
     },
     /** The book has changed and may now have the reported top. */
     changed(ticker: string, nowMs: number) {
+      lists.changed(ticker)
       const top = tops.lastOf(ticker)
       if (top !== undefined && books.get(ticker)?.hasTop(top) === true) tops.agreed(ticker, nowMs)
     },
@@ -114,6 +118,19 @@ export function createContractBooks(options: {
       const book = books.get(ticker)
       return book?.isLive === true ? tops.reported(ticker, top, book.hasTop(top), nowMs) : undefined
     },
+    /** A list has these quotes. Returns until when the book was right, if it is certainly wrong now. */
+    listedTop(ticker: string, top: Top, nowMs: number): number | undefined {
+      const book = books.get(ticker)
+      if (book?.isLive !== true) return undefined
+      const verdict = lists.listed(ticker, book.hasTop(top), book.lastMs, nowMs)
+      // Not awaited: the book stays live, and the next list shows whether it has arrived.
+      if (verdict === 'request') options.sendAsk([ticker], nowMs)
+      return verdict === 'wrong' ? lists.rightTo(ticker) : undefined
+    },
+    /** Until when the book was right if lists that differ from it are; undefined if they do not differ. */
+    contradictedSince: lists.rightTo,
+    /** The venue has sent the same book again, although its lists differ. */
+    confirmed: lists.confirmed,
     /** All waits end with the socket. */
     clearWaits: () => awaited.clear(),
     forgive: awaited.forgive,

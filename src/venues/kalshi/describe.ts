@@ -98,6 +98,8 @@ export const KALSHI_TIMES = {
   /** A book is wrong if the figures report another top at least this many times over this long. */
   topDiffersMs: 30_000,
   topReports: 5,
+  /** The oldest quotes that a list may have. */
+  maxListAgeMs: 5 * MINUTE_MS,
   /** A socket without any traffic for this long is dead, because the venue sends a ping every 10 s. */
   trafficSilenceMs: 25_000,
   /**

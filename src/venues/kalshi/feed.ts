@@ -14,15 +14,18 @@ import { createBookSequence } from './book-sequence.ts'
 import { createContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { createLateness } from './lateness.ts'
+import { createMissedFigures } from './missed-figures.ts'
 import {
   type ContractFeedActions,
   type FeedState,
+  loseFrozen,
   readFrame,
   reportAwaitedTrades,
   sendAll,
   setAside,
 } from './read-frames.ts'
 import { ContractSubscriptions } from './subscriptions.ts'
+import type { Top } from './top-check.ts'
 
 export type ContractFeed = ReturnType<typeof createContractFeed>
 
@@ -67,6 +70,7 @@ export function createContractFeed(
     actions,
     books,
     awaitedTrades: createAwaitedTrades(tradedRange),
+    missedFigures: createMissedFigures(),
     counts: { gaps: 0, contradictions: 0, crossed: 0 },
     ...freshSocket(),
     lastGapMs: Number.NEGATIVE_INFINITY,
@@ -106,11 +110,33 @@ export function createContractFeed(
     },
     /** Changes the followed contracts; returns the books that are lost by it. */
     follow(tickers: readonly string[], nowMs: number): DataObservation[] {
+      const before = books.followed
       const lost = books.follow(tickers, nowMs, right())
+      if (books.followed !== before)
+        for (const ticker of before) if (!books.followed.has(ticker)) feed.missedFigures.forget(ticker)
       if (!isConnected) return lost
       sendAll(feed, subscribe(nowMs))
       reportAwaitedTrades(feed, nowMs)
       return lost
+    },
+    /**
+     * The venue's list has these figures of a contract. Returns the book that is lost by it, and whether the figures
+     * are newer than the streamed ones.
+     */
+    listed(
+      ticker: string,
+      figures: { readonly top: Top | undefined; readonly volume: number | null },
+      nowMs: number,
+    ): { lost: DataObservation[]; areNewer: boolean } {
+      if (!isConnected || !books.isWanted(ticker, nowMs)) return { lost: [], areNewer: false }
+      const { top, volume } = figures
+      const areNewer = volume !== null && feed.missedFigures.listed(ticker, volume)
+      if (areNewer) actions.lostFigures(ticker)
+      const sinceMs = top === undefined ? undefined : books.listedTop(ticker, top, nowMs)
+      if (sinceMs === undefined) return { lost: [], areNewer }
+      const lost = loseFrozen(feed, ticker, sinceMs, nowMs)
+      books.ask([ticker], nowMs)
+      return { lost, areNewer }
     },
     /** Reports the trades that are not confirmed to arrive. Called about once a second. */
     reportLostTrades(nowMs: number) {

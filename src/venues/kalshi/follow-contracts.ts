@@ -123,6 +123,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       // A contract that is missing in the answer still has the figures of an earlier one.
       if (contract.receivedMs < requestedMs || contract.market.status !== 'open') continue
       if (isPolling(symbol)) emitTicker(session, contract)
+      else compare(session, contract)
       emitOpenInterest(session, contract)
     }
     if (isPolling(symbol)) {
@@ -130,6 +131,17 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       session.answered(`open_interest:${symbol}`)
     }
     sweeps.listed(symbol, requestedMs)
+  }
+
+  /** Nothing but a list shows that a single contract has stopped on the socket. */
+  function compare(session: SessionIo, contract: KnownContract): void {
+    const { market, series, receivedMs } = contract
+    // A paused contract may have a book without quotes.
+    const top = market.active === true ? contract.top : undefined
+    const volume = market.volume == null ? null : Number(market.volume)
+    const found = feeds.get(series.symbol)?.listed(market.marketId, { top, volume }, receivedMs)
+    for (const lost of found?.lost ?? []) session.emit(`book:${series.symbol}`, lost)
+    if (found?.areNewer === true) emitTicker(session, contract, true)
   }
 
   async function tend(session: SessionIo, feed: ContractFeed): Promise<void> {
@@ -202,15 +214,20 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
   }
 }
 
-/** Without a socket, the figures of a contract come from the list. */
-function emitTicker(session: SessionIo, { market, lastPrice, series, receivedMs }: KnownContract): void {
+/** Without a socket, the figures of a contract come from the list; with one, where the stream lacks the newest. */
+function emitTicker(
+  session: SessionIo,
+  { market, lastPrice, series, receivedMs }: KnownContract,
+  isListed = false,
+): void {
   const figures = {
     price_dollars: lastPrice,
     volume_fp: market.volume == null ? null : String(market.volume),
     open_interest_fp: market.openInterest == null ? null : String(market.openInterest),
   }
   const about = aboutOf(series.symbol, market.marketId, receivedMs)
-  session.emit(`market_ticker:${series.symbol}`, mapTicker(figures, receivedMs, about))
+  const ticker = mapTicker(figures, receivedMs, about)
+  session.emit(`market_ticker:${series.symbol}`, isListed ? { ...ticker, isListed } : ticker)
 }
 
 /** Emitted with a socket as well: a contract may be missing on it, and ticker frames have no numbers to show a loss. */

@@ -21,6 +21,7 @@ import type { ContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Lateness } from './lateness.ts'
 import { aboutOf, mapOpenInterest, mapTicker, mapTrade, venueInstantOf, venueTimeOf } from './mapper.ts'
+import type { createMissedFigures } from './missed-figures.ts'
 import type { ContractSubscriptions } from './subscriptions.ts'
 import { topOf } from './top-check.ts'
 import {
@@ -67,6 +68,7 @@ export interface FeedState {
   readonly actions: ContractFeedActions
   readonly books: ContractBooks
   readonly awaitedTrades: AwaitedTrades
+  readonly missedFigures: ReturnType<typeof createMissedFigures>
   readonly counts: { gaps: number; contradictions: number; crossed: number }
   /** State of the current socket. */
   subscriptions: ContractSubscriptions
@@ -297,14 +299,36 @@ function readSnapshot(feed: FeedState, frame: unknown, receivedMs: number): Fram
   // No changes will follow for a contract that was just set aside.
   if (!feed.books.isWanted(ticker, receivedMs)) return ignored('contract not followed')
   const about = aboutOf(feed.symbol, ticker, receivedMs)
-  const observation = feed.books.of(ticker).replace({ yes, no }, 'stream', receivedMs, about)
+  const book = feed.books.of(ticker)
+  const rightToMs = book.isLive ? feed.books.contradictedSince(ticker) : undefined
+  const { top } = book
+  const replace = () => book.replace({ yes, no }, 'stream', receivedMs, about)
+  let observation = replace()
   if (observation === undefined) return refused('wrong_shape')
+  const items: FrameItem[] = []
+  if (rightToMs !== undefined && book.hasTop(top)) feed.books.confirmed(ticker)
+  else if (rightToMs !== undefined) {
+    // Its changes were not sent: numbers are not missing, but the book is another one.
+    items.push(...bookItems(feed, loseFrozen(feed, ticker, rightToMs, receivedMs)))
+    observation = replace() ?? observation
+  }
   if (observation.kind === 'book_lost') feed.books.ask([ticker], receivedMs)
   else {
     feed.books.came(ticker)
     feed.cutsInVain = 0
   }
-  return data(`book:${feed.symbol}`, observation)
+  return { kind: 'data', items: [...items, item(feed, 'book', observation)] }
+}
+
+/** A single contract has stopped on the socket, and its trades with it. */
+export function loseFrozen(
+  feed: FeedState,
+  ticker: string,
+  sinceMs: number,
+  nowMs: number,
+): DataObservation[] {
+  feed.actions.lostTrades({ fromMs: sinceMs, toMs: nowMs })
+  return feed.books.lose([ticker], 'frozen', nowMs, { sinceMs })
 }
 
 function readDelta(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
@@ -337,6 +361,7 @@ function readTicker(feed: FeedState, frame: unknown, receivedMs: number): FrameO
   const about = aboutOf(feed.symbol, ticker, receivedMs)
   const timeMs = venueInstantOf(msg, receivedMs) ?? receivedMs
   const items = [item(feed, 'market_ticker', mapTicker(msg, timeMs, about))]
+  if (msg.volume_fp != null) feed.missedFigures.streamed(ticker, Number(msg.volume_fp))
   if (msg.open_interest_fp != null) {
     items.push(item(feed, 'open_interest', mapOpenInterest(msg.open_interest_fp, timeMs, about)))
   }

@@ -619,3 +619,76 @@ test('a subscription that the venue ends, or reports an error of, costs the sock
   receive({ type: 'error', msg: { code: 10, msg: 'channel error' } })
   assert.equal(cuts.length, 1, 'an error of a channel')
 })
+
+/** The top of the book that `openFeed` sends, and another one. */
+const TOP = { bid: 400_000, ask: 450_000 }
+const OTHER_TOP = { bid: 900_000, ask: 920_000 }
+const OTHER_BOOK = { yes_dollars_fp: [['0.9000', '10.00']], no_dollars_fp: [['0.0800', '7.00']] }
+
+/** An open feed of two contracts; every list is half a minute later than the one before. */
+function openListed() {
+  const opened = openFeed([A, B])
+  const { feed, answer, pass, emitted, now } = opened
+  answer()
+  opened.sent.length = 0
+  const list = (top: typeof TOP, volume: number | null = null) => {
+    pass(30)
+    const { lost, areNewer } = feed.listed(A, { top, volume }, now())
+    emitted.push(...lost)
+    return areNewer
+  }
+  const lostSince = () =>
+    emitted.flatMap((each) => (each.kind === 'book_lost' ? [[each.reason, each.sinceMs - START]] : []))
+  return { ...opened, list, lostSince }
+}
+
+test('a book whose contract has stopped on the socket is lost since the last list that agreed with it', () => {
+  const { list, snapshot, lostSince, lostTrades, snapshotsAsked, live } = openListed()
+  list(TOP)
+  list(OTHER_TOP)
+  assert.deepEqual([lostSince(), snapshotsAsked().length], [[], 0], 'the list may be older')
+  list(OTHER_TOP)
+  assert.deepEqual([lostSince(), snapshotsAsked().length], [[], 1])
+  snapshot(A, OTHER_BOOK)
+  assert.deepEqual(lostSince(), [['frozen', 30_000]])
+  assert.deepEqual(lostTrades, [{ fromMs: 30_000, toMs: 90_000 }])
+  assert.deepEqual(live(), [A, B])
+})
+
+test('the same if the book does not arrive by the next list', () => {
+  const { list, lostSince, live } = openListed()
+  for (const top of [TOP, OTHER_TOP, OTHER_TOP, OTHER_TOP]) list(top)
+  assert.deepEqual(lostSince(), [['frozen', 30_000]])
+  assert.deepEqual(live(), [B])
+})
+
+test('a list that differs from a book that changes, or that the venue sends again, is older than the book', () => {
+  const changing = openListed()
+  for (let n = 0; n < 6; n++) {
+    changing.list(OTHER_TOP)
+    changing.delta({})
+  }
+  assert.deepEqual([changing.lostSince(), changing.snapshotsAsked()], [[], []])
+  const { list, answer, lostSince, live } = openListed()
+  for (let n = 0; n < 6; n++) {
+    list(OTHER_TOP)
+    answer()
+  }
+  assert.deepEqual([lostSince(), live()], [[], [A, B]])
+  // No list is older than five minutes.
+  for (let n = 0; n < 6; n++) list(OTHER_TOP)
+  assert.deepEqual(lostSince(), [['frozen', 330_000]])
+})
+
+test('where the streamed volume stays below that of the list before, figures were missed', () => {
+  const { list, receive, lostFigures } = openListed()
+  const streamed = (volume: string) =>
+    receive({ type: 'ticker', sid: 2, msg: { market_ticker: A, volume_fp: volume } })
+  streamed('10.00')
+  assert.equal(list(TOP, 12), false, 'its frame may still arrive')
+  streamed('12.00')
+  assert.equal(list(TOP, 14), false)
+  assert.deepEqual(lostFigures, [])
+  assert.equal(list(TOP, 15), true)
+  assert.deepEqual(lostFigures, [A])
+})

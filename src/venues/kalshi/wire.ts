@@ -113,6 +113,10 @@ const marketSchema = Type.Object({
   open_interest_fp: maybe(DecimalText),
 })
 export const ListedContract = wireType(marketSchema)
+/** Read apart from the contract, because quotes change all the time. */
+export const ListedQuotes = wireType(
+  Type.Object({ yes_bid_dollars: MaybeDollars, yes_ask_dollars: MaybeDollars }),
+)
 /**
  * The fields that are read of a contract; if all of them are equal, it has not changed. A new `updated_time` alone is
  * not a change.
