@@ -86,11 +86,12 @@ async function backfilled(
     await backfillTrades({
       feed: TRADES,
       candleFeeds: [CANDLES],
+      hasMids: true,
       endless: ['5m'],
       symbol: 'BTC',
       venue: { history },
       coverage: store.coverage,
-      tracker: { confirm: (feed) => void closed.push(feed.dataset) },
+      tracker: { confirm: (feed) => void closed.push(feed.dataset), received() {} },
       listedMs: nowMs,
       isKnownTo: (toMs) => toMs <= knownToMs,
       doubts,
@@ -313,6 +314,7 @@ test('a market that cannot be requested keeps neither other markets nor other ga
     ...{
       feed: TRADES,
       candleFeeds: [],
+      hasMids: false,
       endless: [],
       symbol: 'BTC',
       venue: { history },
@@ -321,7 +323,7 @@ test('a market that cannot be requested keeps neither other markets nor other ga
     },
     ...{ listedMs: nowMs, isKnownTo: () => true, doubts: new DoubtedVolumes(), nowMs, onMarket() {} },
     unlisted: new Map(),
-    tracker: { confirm: (_feed, fromMs) => void closed.push(fromMs) },
+    tracker: { confirm: (_feed, fromMs) => void closed.push(fromMs), received() {} },
     signal: new AbortController().signal,
     markets: () => [ended('broken'), ended('whole')],
   })

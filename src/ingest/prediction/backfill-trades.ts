@@ -12,8 +12,8 @@
  * time that was not final is a gap.
  *
  * A market that ended while nothing was recorded, or before it was listed, is requested even if it lies in no gap,
- * because nothing else shows what was lost of it. Gaps of candles are closed with those of the trades if the venue
- * still has the midpoints.
+ * because nothing else shows what was lost of it. Gaps of candles are closed with those of the trades if they lack
+ * nothing else, or if the venue still has the midpoints.
  */
 import type { Feed } from '../../core/feed.ts'
 import { candleStart, INTERVAL_MS, storedInterval } from '../../core/interval.ts'
@@ -74,12 +74,14 @@ export interface BackfilledMarket {
 
 export interface BackfillTradesOptions {
   readonly feed: Feed<'trades'>
-  /** Candles built from trades and midpoints; empty if the venue has no past midpoints. */
+  /** Candles built from trades and midpoints. */
   readonly candleFeeds: readonly Feed[]
+  /** Whether the venue has past midpoints. */
+  readonly hasMids: boolean
   readonly symbol: AssetSymbol
   readonly venue: Pick<Venue, 'history'>
   readonly coverage: CoverageStore
-  readonly tracker: Pick<CoverageTracker, 'confirm'>
+  readonly tracker: Pick<CoverageTracker, 'confirm' | 'received'>
   /** When the markets were last listed. */
   readonly listedMs: number
   /** Whether the list contains every market that runs before an instant. */
@@ -194,8 +196,14 @@ async function closeGap(options: BackfillTradesOptions, gap: Gap): Promise<boole
     return false
   })
   for (const each of concerned) each.show()
-  options.tracker.confirm(options.feed, gap.from, gap.to)
-  if (hasMids) for (const feed of options.candleFeeds) options.tracker.confirm(feed, gap.from, gap.to)
+  const { feed, tracker } = options
+  tracker.confirm(feed, gap.from, gap.to)
+  tracker.received(feed, gap.from, gap.to)
+  for (const candles of options.candleFeeds) {
+    if (hasMids) tracker.confirm(candles, gap.from, gap.to)
+    // What lacked nothing but trades is complete without midpoints.
+    tracker.received(candles, gap.from, gap.to)
+  }
   return true
 }
 
@@ -267,7 +275,7 @@ async function requestMids(
   gap: Pick<Gap, 'from' | 'to'>,
 ): Promise<boolean> {
   const { venue, symbol, signal } = options
-  if (options.candleFeeds.length === 0) return false
+  if (!options.hasMids) return false
   for (const each of concerned) {
     const range = {
       fromMs: Math.max(gap.from, each.priced.fromMs),

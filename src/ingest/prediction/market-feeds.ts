@@ -24,6 +24,9 @@ export function snapshotFeed(plan: PredictionPlan, symbol: AssetSymbol, type: Ma
   return feedOf('snapshots', plan.source, symbol, storedInterval(type))
 }
 
+export const candleFeeds = (plan: PredictionPlan, symbol: AssetSymbol): Feed[] =>
+  COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
+
 /** The pseudo channel that is up while every market of a duration that is in its window has a live book. */
 export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `windows:${symbol}:${type}`
 
@@ -40,10 +43,7 @@ export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): T
     })),
     // Trades may pause for a long time, books do not, so only the silence of books shows that a symbol was muted.
     { feed: feedOf('trades', plan.source, symbol), channels: trades },
-    ...COARSE_INTERVALS.map((interval) => ({
-      feed: candleFeed(plan.source, symbol, interval),
-      channels: trades,
-    })),
+    ...candleFeeds(plan, symbol).map((feed) => ({ feed, channels: trades })),
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({
           feed: feedOf('open_interest', plan.source, symbol, interval),

@@ -13,7 +13,7 @@ import type { TradeObservation } from '../../venues/observation.ts'
 import { feedOf } from '../shared/feeds.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { FollowedMarket } from './followed-market.ts'
-import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
+import { BASE_INTERVAL, candleFeeds, type PredictionPlan } from './market-feeds.ts'
 import type { MarketRecorder } from './record-market.ts'
 
 interface ReceivedTradesParts {
@@ -76,13 +76,14 @@ export class ReceivedTrades {
   }
 
   /**
-   * Lost trades are a gap until they are requested. Their candles get no gap: they are not final before the next sweep,
-   * which corrects them, and a gap would stay because past midpoints cannot be requested.
+   * Lost trades are a gap until they are requested, and so are the candles that lack them: their midpoints were
+   * received.
    */
   lost(fromMs: number, toMs: number): void {
     const { plan, symbol, tracker, startedMs } = this.#parts
     const sinceMs = Math.max(fromMs, this.#sweptToMs, startedMs)
-    tracker.unproven(feedOf('trades', plan.source, symbol), sinceMs, toMs)
+    for (const feed of [feedOf('trades', plan.source, symbol), ...candleFeeds(plan, symbol)])
+      tracker.unreceived(feed, sinceMs, toMs)
   }
 
   /**

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { microLevels } from '../../../test/predictions/levels.ts'
-import type { Feed } from '../../core/feed.ts'
+import { type Feed, feedName } from '../../core/feed.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { CandleRow, OpenInterestRow } from '../../core/rows/schemas.ts'
 import { createLogger } from '../../kit/log.ts'
@@ -16,7 +16,7 @@ import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import { polymarketPlan } from '../../venues/polymarket/plan.ts'
 import type { HistoryPage, HistoryRange, Venue } from '../../venues/venue.ts'
-import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import { MarketRecorder } from './record-market.ts'
@@ -565,15 +565,15 @@ test('a contract whose end moved while nothing was recorded: what an earlier run
   }
 })
 
-test('lost trades are a gap of the trades alone, from the last sweep on', async (t) => {
+test('lost trades are a gap of the trades and of the candles that lack them, from the last sweep on', async (t) => {
   const { clock, store, writer } = await setUp(t)
   const stop = new AbortController()
   t.after(() => stop.abort())
-  const unproven: string[] = []
+  const lost = new Map<string, string>()
   const tracker = {
     ...createCoverageTracker({ feeds: [], coverage: store.coverage, writer }),
-    unproven(feed: Feed, fromMs: number, toMs: number) {
-      unproven.push(`${feed.dataset} ${fromMs - START_MS} ${toMs - START_MS}`)
+    unreceived(feed: Feed, fromMs: number, toMs: number) {
+      lost.set(feedName(feed), `${fromMs - START_MS} ${toMs - START_MS}`)
     },
   }
   const catalogue = createMarketWriter({ store, log })
@@ -588,7 +588,12 @@ test('lost trades are a gap of the trades alone, from the last sweep on', async 
   await new Promise(setImmediate)
   const range = { fromMs: START_MS + 100_000, toMs: clock.now() }
   recorder.observe({ kind: 'trades_lost', ...about('kalshi', '', clock.now()), ...range })
-  assert.deepEqual(unproven, ['trades 300000 400000'])
+  const trades = feedOf('trades', 'predmkt_b', 'BTC')
+  const feeds = [trades, ...COARSE_INTERVALS.map((interval) => candleFeed('predmkt_b', 'BTC', interval))]
+  assert.deepEqual(
+    [...lost],
+    feeds.map((feed) => [feedName(feed), '300000 400000']),
+  )
 })
 
 test('a contract that is listed only while it runs: its trades are a gap until they are requested, sums lacked it', async (t) => {

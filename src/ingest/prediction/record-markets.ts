@@ -5,7 +5,7 @@ import type { DoubtedTime } from '../../venues/doubted-time.ts'
 import type { BookLostReason, DataObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { COVERAGE_MARGIN_MS } from '../shared/dispatch-observations.ts'
-import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import { feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/live-recorder.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
@@ -25,7 +25,7 @@ import {
   needsOwnSweep,
   tradesFinalMs,
 } from './followed-market.ts'
-import { catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
+import { candleFeeds, catalogueKey, snapshotFeed, windowsKey } from './market-feeds.ts'
 import {
   firstTradeMs,
   followedRange,
@@ -334,7 +334,7 @@ class SymbolMarkets implements MarketsRecorder {
     let toMs = shownToMs
     for (const { isReady, window, followedMs } of this.#markets.values())
       if (!isReady && followedMs < window.endMs) toMs = Math.min(toMs, followedMs)
-    for (const interval of COARSE_INTERVALS) tracker.limit(candleFeed(plan.source, symbol, interval), toMs)
+    for (const feed of candleFeeds(plan, symbol)) tracker.limit(feed, toMs)
     // Gaps of candles are closed with those of the trades, so both begin at the same instant.
     if (plan.hasTokens) tracker.limit(feedOf('trades', plan.source, symbol), toMs)
   }
@@ -490,10 +490,8 @@ class SymbolMarkets implements MarketsRecorder {
     try {
       await backfillTrades({
         feed: feedOf('trades', plan.source, symbol),
-        // Candles of contracts are requested elsewhere.
-        candleFeeds: plan.hasTokens
-          ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
-          : [],
+        candleFeeds: candleFeeds(plan, symbol),
+        hasMids: plan.hasTokens,
         symbol,
         venue,
         coverage: store.coverage,

@@ -8,6 +8,9 @@
  * A channel begins at a time of our clock, but rows carry the venue's time. If the venue's clock is ahead, data from
  * shortly before the subscription is stamped later than the beginning, so coverage starts that much later.
  *
+ * Data that is known to be missing can be requested while the channels stay up: its time is left out until it has been
+ * received (`unreceived`, `received`).
+ *
  * A venue's own answer about the past (`confirmed`) overrides everything received live: it is never retracted, and
  * it closes gaps.
  */
@@ -43,6 +46,10 @@ export class FeedCoverage implements TrackedFeed {
   private doubts: HistoryRange[] = []
   /** Ranges that were lost for a different reason, ascending; the open gap around them does not overwrite it. */
   private lostRanges: HistoryRange[] = []
+  /** Ranges that lack nothing but data that is being requested, ascending. */
+  private unreceivedRanges: HistoryRange[] = []
+  /** Whether anything was recorded as observed since the start. */
+  private hasRecorded = false
 
   constructor({ feed, channels }: TrackedFeed, writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>) {
     this.feed = feed
@@ -63,6 +70,7 @@ export class FeedCoverage implements TrackedFeed {
     this.beganMs = atMs
     this.coveredToMs = Math.max(atMs, this.confirmedToMs)
     this.recordOpenGap(atMs)
+    this.leaveUnrequested({ fromMs: this.openGap?.fromMs ?? Number.NEGATIVE_INFINITY, toMs: atMs })
     this.reasonBefore = this.openGap?.reason
     this.openGap = undefined
   }
@@ -92,12 +100,11 @@ export class FeedCoverage implements TrackedFeed {
       this.coveredToMs = Math.max(this.coveredToMs, this.beganMs + aheadMs)
       this.beganMs = undefined
     }
-    for (const doubt of this.doubts) {
-      this.writer.observed(this.feed, this.coveredToMs, Math.min(doubt.fromMs, toMs))
+    for (const doubt of this.doubtsToSkip()) {
+      this.record(Math.min(doubt.fromMs, toMs))
       if (doubt.fromMs < toMs) this.coveredToMs = Math.max(this.coveredToMs, doubt.toMs)
     }
-    this.writer.observed(this.feed, this.coveredToMs, toMs)
-    this.coveredToMs = Math.max(this.coveredToMs, toMs)
+    this.record(toMs)
     if (this.doubts.length > 0) this.doubts = this.doubts.filter((doubt) => doubt.toMs > toMs)
   }
 
@@ -129,6 +136,52 @@ export class FeedCoverage implements TrackedFeed {
     this.coveredToMs = Math.max(this.coveredToMs, atMs)
   }
 
+  private record(toMs: number): void {
+    if (toMs <= this.coveredToMs) return
+    this.hasRecorded = true
+    this.writer.observed(this.feed, this.coveredToMs, toMs)
+    this.coveredToMs = toMs
+  }
+
+  private doubtsToSkip(): readonly HistoryRange[] {
+    const ahead = this.unreceivedRanges.filter(({ toMs }) => toMs > this.coveredToMs)
+    if (ahead.length === 0) return this.doubts
+    return [...this.doubts, ...ahead].sort((a, b) => a.fromMs - b.fromMs)
+  }
+
+  /**
+   * Data of this range is missing and will be requested; nothing else of it is. Returns false if nothing has been
+   * recorded since the start, so that there is nothing to retract and no gap between two observations.
+   */
+  unreceived(range: HistoryRange): boolean {
+    const last = this.unreceivedRanges.at(-1)
+    const isNext = last !== undefined && last.fromMs <= range.fromMs && last.toMs >= range.fromMs
+    const merged = isNext ? { fromMs: last.fromMs, toMs: Math.max(last.toMs, range.toMs) } : range
+    this.unreceivedRanges = [...(isNext ? this.unreceivedRanges.slice(0, -1) : this.unreceivedRanges), merged]
+      .sort((a, b) => a.fromMs - b.fromMs)
+      .slice(-MAX_LOST)
+    return this.hasRecorded
+  }
+
+  /** The data of this range has been received. */
+  received(range: HistoryRange): void {
+    const observedToMs = this.openGap?.fromMs ?? this.coveredToMs
+    for (const { fromMs, toMs } of this.unreceivedRanges) {
+      const endMs = Math.min(toMs, range.toMs, observedToMs)
+      const startMs = Math.max(fromMs, range.fromMs)
+      if (this.hasRecorded && startMs < endMs) this.writer.observed(this.feed, startMs, endMs, true)
+    }
+    this.leaveUnrequested(range)
+  }
+
+  /** What is missing of this range for another reason does not come back with the data. */
+  private leaveUnrequested(range: HistoryRange): void {
+    if (this.unreceivedRanges.length > 0)
+      this.unreceivedRanges = this.unreceivedRanges.flatMap((each) =>
+        uncovered(each, [range]).filter(({ fromMs, toMs }) => fromMs < toMs),
+      )
+  }
+
   lost(range: HistoryRange): void {
     this.lostRanges = [...this.lostRanges, range].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
     this.leaveOut(range)
@@ -136,6 +189,7 @@ export class FeedCoverage implements TrackedFeed {
 
   /** Coverage skips this range when it reaches it, because its data is known to be missing. */
   leaveOut(range: HistoryRange): void {
+    this.leaveUnrequested(range)
     if (!this.covering || range.toMs <= this.coveredToMs) return
     this.doubts.push(range)
     this.doubts.sort((a, b) => a.fromMs - b.fromMs)

@@ -94,6 +94,18 @@ export function createCoverageTracker(options: {
       byName.get(feedName(feed))?.leaveOut({ fromMs, toMs })
     },
     /**
+     * Data of this range is known to be missing and will be requested; like `unproven`, but `received` closes the gap
+     * of what lacked nothing else. Only for time since the start.
+     */
+    unreceived(feed: Feed, fromMs: number, toMs: number) {
+      if (toMs <= fromMs || byName.get(feedName(feed))?.unreceived({ fromMs, toMs }) === false) return
+      gaps += 1
+      writer.unobserved(feed, fromMs, toMs)
+      writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
+    },
+    received: (feed: Feed, fromMs: number, toMs: number) =>
+      byName.get(feedName(feed))?.received({ fromMs, toMs }),
+    /**
      * The instant up to which a feed counts as observed; just after its channels came up, the instant from which it
      * will.
      */
