@@ -140,6 +140,41 @@ test('after a lost socket a contract whose volume is left out is swept like one 
   assert.deepEqual(swept, ['KX-NULL', 'KX-5'])
 })
 
+test('without a socket, trades are observed once the swept ones make up what the volume has grown by', async () => {
+  const { clock, session } = threeContracts()
+  const market = { marketId: 'KX-5', volume: '5.00', status: 'open' }
+  const contract = { market, receivedMs: LISTED_MS, series: { symbol: 'BTC' } }
+  const catalogue = { of: () => [contract], get: () => contract } as unknown as KalshiCatalogue
+  const channel = { topic: 'trades', symbol: 'BTC' } as const
+  const sweeps = new TradeSweeps({
+    ...{ catalogue, clock, rest: {} as KalshiRest, random: () => 0 },
+    ...{ isPolling: () => true, tradesOf: () => channel, emitMarkets() {} },
+  })
+  const observedTo: number[] = []
+  const answered = (_: string, toMs?: number) => void observedTo.push((toMs ?? 0) - LISTED_MS)
+  const trade = { id: 'a', size: '2.00', venueTimeMs: LISTED_MS + 10_000 }
+  const answers: unknown[][] = [[], [], [], [trade]]
+  sweeps.sweep = async () => answers.shift() as TradeObservation[]
+  const list = (volume: string) => {
+    market.volume = volume
+    contract.receivedMs = clock.now()
+    sweeps.listed('BTC', clock.now())
+  }
+  const sweepPending = () => sweeps.sweepPending({ ...session, answered }, 'BTC')
+  list('5.00')
+  await sweepPending()
+  assert.deepEqual(observedTo.splice(0), [-5_000])
+  clock.advance(30_000)
+  list('7.00')
+  for (let tries = 0; tries < 2; tries++) {
+    await sweepPending()
+    clock.advance(10_000)
+  }
+  assert.deepEqual([observedTo, answers.length], [[], 1], 'empty answers')
+  await sweepPending()
+  assert.deepEqual(observedTo, [25_000])
+})
+
 test('a closed contract is swept when its whole list makes up its volume', async () => {
   const { clock, session, emitted } = threeContracts()
   const market = { marketId: 'KX-5', volume: '5.00', status: 'closed', endTime: LISTED_MS - 120_000 }

@@ -2,8 +2,9 @@
  * Trades that the stream did not send, requested contract by contract.
  *
  *   socket lost ──▶ gap ──socket back, next list──▶ contracts whose volume changed are swept from the gap's start on
- *   no socket   ──▶ after every list the contracts whose volume changed are swept; then everything before the list
- *                   is observed. A list or a sweep that fails is a loss like that of a socket
+ *   no socket   ──▶ after every list the contracts whose volume changed are swept; once their trades make up what it
+ *                   grew by, everything before the list is observed. A list or a sweep that fails is a loss like that
+ *                   of a socket
  *   contract closed ──▶ its whole list is requested until it adds up to the volume: `swept`
  *                   ╰── the venue reopens it with a later end: the same again after that
  *
@@ -17,7 +18,7 @@ import type { SessionIo } from '../live/venue-tasks.ts'
 import type { TradeObservation } from '../observation.ts'
 import { createPendingSweeps, type PendingSweeps } from '../prediction/pending-sweeps.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
-import { areTooFew } from './counted-volume.ts'
+import { areTooFew, countVolumes } from './counted-volume.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { askTrades, type KalshiRest } from './history.ts'
 import { aboutOf } from './mapper.ts'
@@ -26,6 +27,8 @@ import { aboutOf } from './mapper.ts'
 const SWEEP_MARGIN_MS = 20_000
 /** A trade is listed at most this long after it was made. */
 const LISTED_WITHIN_MS = 5_000
+/** After this time a trade is certainly part of the volume. */
+const COUNTED_WITHIN_MS = 60_000
 
 interface TradeSweepsOptions {
   readonly catalogue: KalshiCatalogue
@@ -94,6 +97,8 @@ export class TradeSweeps {
   readonly #swept = new Map<string, number>()
   /** Closed contracts whose trades do not add up to the volume. */
   readonly #doubted = new Map<string, DoubtedTime>()
+  /** What was traded while trades were only polled. */
+  readonly #counts = countVolumes()
 
   constructor(options: TradeSweepsOptions) {
     this.#options = options
@@ -123,6 +128,7 @@ export class TradeSweeps {
     if (fromMs === undefined) return
     for (const { market } of traded) state.pending.add(market.marketId, fromMs - SWEEP_MARGIN_MS)
     if (isPolling) this.#polled(symbol, listedMs, fromMs)
+    if (isPolling) this.#count(symbol, listedMs)
     else if (endsGap(gap?.toMs, listedMs)) delete state.gap
   }
 
@@ -136,13 +142,19 @@ export class TradeSweeps {
     const { clock, isPolling } = this.#options
     const { pending } = this.#of(symbol)
     for (const { id, fromMs } of pending.due(clock.now())) {
-      if ((await this.sweep(session, symbol, id, fromMs)) === undefined) pending.failed(id, clock.now())
+      const volume = this.#options.catalogue.get(id)?.market.volume
+      const trades = await this.sweep(session, symbol, id, fromMs)
+      if (trades !== undefined) this.#counts.received(id, trades, fromMs)
+      if (trades === undefined) pending.failed(id, clock.now())
+      else if (volume != null && this.#counts.isLacking(id, Number(volume), clock.now()))
+        pending.lacked(id, clock.now())
       else pending.done(id)
     }
     if (!isPolling(symbol)) return
     const failingSinceMs = pending.failingSinceMs()
-    if (failingSinceMs === undefined) this.#reportAnswer(session, symbol)
-    else this.#reportFailing(session, symbol, failingSinceMs)
+    if (failingSinceMs !== undefined) this.#reportFailing(session, symbol, failingSinceMs)
+    // Until nothing is lacking, the channel is observed up to the last answer.
+    else if (!pending.isAnyRetried()) this.#reportAnswer(session, symbol)
   }
 
   async sweepClosed(session: SessionIo, symbol: AssetSymbol, nowMs: number): Promise<void> {
@@ -242,6 +254,15 @@ export class TradeSweeps {
     delete state.polledMs
     delete state.unansweredMs
     state.isFailing = false
+    // Streamed trades are not counted.
+    this.#counts.forgetUnless((ticker) => this.#options.catalogue.get(ticker)?.series.symbol !== symbol)
+  }
+
+  /** Counting begins with the first volume that was listed while trades are polled. */
+  #count(symbol: AssetSymbol, listedMs: number): void {
+    for (const { market, receivedMs } of this.#options.catalogue.of(symbol))
+      if (market.volume != null && receivedMs >= listedMs)
+        this.#counts.listed(market.marketId, Number(market.volume), listedMs - COUNTED_WITHIN_MS)
   }
 
   #of(symbol: AssetSymbol): SymbolSweeps {
@@ -281,6 +302,7 @@ export class TradeSweeps {
     state.list = list
     for (const known of [this.#volumes, this.#doubted, this.#swept])
       for (const ticker of known.keys()) if (catalogue.get(ticker) === undefined) known.delete(ticker)
+    this.#counts.forgetUnless((ticker) => catalogue.get(ticker) !== undefined)
   }
 
   /**
