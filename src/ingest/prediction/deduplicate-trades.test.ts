@@ -72,3 +72,13 @@ test('a fill that the stream lost is added from the list, once, at a free positi
     }
   }
 })
+
+// Comparing all of them for each of them would take minutes.
+test('a transaction of thousands of fills is compared in a moment', { timeout: 30_000 }, () => {
+  const trades = new TradeDeduplicator(true)
+  const list = Array.from({ length: 3_000 }, (_, place) => listed(place, String(place + 1)))
+  trades.add(trade(0, '3000'))
+  const found = list.flatMap((each) => trades.add({ ...each, fills: [...list] }) ?? [])
+  assert.equal(found.length, 2_999)
+  assert.equal(new Set(found.map(({ id }) => id)).size, 2_999)
+})

@@ -11,19 +11,59 @@
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
 import type { Fill, TradeObservation } from '../../venues/observation.ts'
 
-/** From the strictest to the loosest. The stream has the price of one level, the list may have the mean. */
-const LIKENESSES: readonly ((a: Fill, b: Fill) => boolean)[] = [
-  (a, b) => a.id === b.id && Number(a.price) === Number(b.price) && hasSameSize(a, b),
-  (a, b) => Number(a.price) === Number(b.price) && hasSameSize(a, b),
-  (a, b) => hasSameSize(a, b),
+const sizeOf = ({ side, size }: Fill) => `${side} ${Number(size)}`
+const pricedSizeOf = (fill: Fill) => `${sizeOf(fill)} ${Number(fill.price)}`
+/**
+ * In what two fills must be the same, from the strictest to the loosest. The stream has the price of one level, the list
+ * may have the mean.
+ */
+const LIKENESSES: readonly ((fill: Fill) => string)[] = [
+  (fill) => `${pricedSizeOf(fill)} ${fill.id}`,
+  pricedSizeOf,
+  sizeOf,
 ]
 
-const hasSameSize = (a: Fill, b: Fill) => a.side === b.side && Number(a.size) === Number(b.size)
+const isSameList = (a: readonly Fill[], b: readonly Fill[]): boolean =>
+  a === b ||
+  (a.length === b.length &&
+    a.every((fill, place) => {
+      const other = b[place]
+      const { id, price, size, side } = fill
+      return other?.id === id && other.price === price && other.size === size && other.side === side
+    }))
+
+/** The listed fills of a transaction that are none of the known ones; none if a known one is not in the list. */
+function lostFills(listed: readonly Fill[], known: readonly Fill[]): Set<Fill> {
+  const lost = new Set(listed)
+  let unlisted = known
+  for (const likenessOf of LIKENESSES) {
+    const alike = Map.groupBy(lost, likenessOf)
+    for (const fills of alike.values()) fills.reverse()
+    unlisted = unlisted.filter((fill) => {
+      const found = alike.get(likenessOf(fill))?.pop()
+      return found === undefined || !lost.delete(found)
+    })
+  }
+  return unlisted.length > 0 ? new Set() : lost
+}
+
+/** What a list has of a transaction that is not known. */
+interface ComparedList {
+  readonly transaction: string
+  readonly fills: readonly Fill[]
+  /** How many fills were known. */
+  known: number
+  readonly lostIds: Set<string>
+  /** All positions before this one are taken. */
+  freePlace: number
+}
 
 export class TradeDeduplicator {
   readonly #hasTransactions: boolean
   readonly #ids = new Set<string>()
   readonly #fills = new Map<string, Fill[]>()
+  /** Kept from one trade of a list to the next, because a transaction may have hundreds. */
+  #compared: ComparedList | undefined
   #money: Decimal = ZERO
   #size = 0
   /** The times and sizes of all known trades; empty if the venue has transactions, because it counts no pieces. */
@@ -76,28 +116,31 @@ export class TradeDeduplicator {
 
   /** A listed trade that is none of the known ones, at a free position; undefined if it may be one of them. */
   #lost(listed: TradeObservation): TradeObservation | undefined {
-    const known = this.#fills.get(transactionOf(listed))
+    const transaction = transactionOf(listed)
+    const known = this.#fills.get(transaction)
     if (known === undefined) return listed
-    const fills = [...(listed.fills ?? [listed])]
-    const unlisted = [...known]
-    for (const isLike of LIKENESSES)
-      for (const fill of unlisted.slice()) {
-        const place = fills.findIndex((each) => isLike(each, fill))
-        if (place < 0) continue
-        fills.splice(place, 1)
-        unlisted.splice(unlisted.indexOf(fill), 1)
-      }
-    if (unlisted.length > 0 || !fills.some(({ id }) => id === listed.id)) return undefined
-    return { ...listed, id: this.#freeId(listed.id) }
+    const compared = this.#compare(transaction, listed.fills ?? [listed], known)
+    if (!compared.lostIds.delete(listed.id)) return undefined
+    // It is known from now on.
+    compared.known += 1
+    return { ...listed, id: this.#freeId(listed.id, compared) }
+  }
+
+  #compare(transaction: string, fills: readonly Fill[], known: readonly Fill[]): ComparedList {
+    const before = this.#compared
+    const isBefore = before?.transaction === transaction && before.known === known.length
+    if (isBefore && isSameList(before.fills, fills)) return before
+    const lostIds = new Set([...lostFills(fills, known)].map(({ id }) => id))
+    this.#compared = { transaction, fills, known: known.length, lostIds, freePlace: 0 }
+    return this.#compared
   }
 
   /** The stream counts positions as they arrive, so the position of a lost trade may be taken by another one. */
-  #freeId(id: string): string {
+  #freeId(id: string, compared: ComparedList): string {
     if (!this.#ids.has(id)) return id
-    const head = id.slice(0, id.lastIndexOf('-'))
-    let place = 0
-    while (this.#ids.has(`${head}-${place}`)) place += 1
-    return `${head}-${place}`
+    const head = compared.transaction
+    while (this.#ids.has(`${head}-${compared.freePlace}`)) compared.freePlace += 1
+    return `${head}-${compared.freePlace}`
   }
 }
 
