@@ -66,3 +66,40 @@ test('a book whose turn does not come is lost a minute after its last answer', a
   stop.abort()
   await polling
 })
+
+test('an answer without a book is none, unless the list has no quotes either', async () => {
+  const clock = manualClock(T)
+  const stop = new AbortController()
+  const emitted: string[] = []
+  const session = {
+    signal: stop.signal,
+    emit: (_: string, { kind }: { kind: string }) => emitted.push(kind),
+    isPaused: () => false,
+  } as unknown as SessionIo
+  let value: object = ANSWER
+  const client = { request: async () => ({ value, receivedMs: clock.now(), roundTripMs: 1 }) }
+  const rest = { client, deadLetters: { add() {} } } as unknown as KalshiRest
+  const book = createContractBook()
+  const feed = { symbol: 'BTC', followed: new Set(['KX']), bookOf: () => book } as unknown as ContractFeed
+  const contract = { series: { kind: 'quarter_hour' }, top: { bid: 400_000, ask: 500_000 as number | null } }
+  const catalogue = { get: () => contract } as unknown as KalshiCatalogue
+  const polling = pollBooks(session, feed, { catalogue, rest, clock, isPolling: () => true, symbols: 1 })
+  const pollOnce = async () => {
+    emitted.length = 0
+    for (let step = 0; step < 20; step++) {
+      clock.advance(250)
+      for (let i = 0; i < 5; i++) await turn()
+    }
+    return [...new Set(emitted)]
+  }
+  assert.deepEqual(await pollOnce(), ['book_snapshot'])
+  value = { orderbook_fp: {} }
+  assert.deepEqual(await pollOnce(), ['book_lost'])
+  value = { orderbook_fp: { yes_dollars: [], no_dollars: [] } }
+  assert.deepEqual(await pollOnce(), ['book_snapshot'], 'two empty sides are an answer')
+  value = { orderbook_fp: {} }
+  Object.assign(contract, { top: { bid: null, ask: null } })
+  assert.deepEqual(await pollOnce(), ['book_snapshot'])
+  stop.abort()
+  await polling
+})

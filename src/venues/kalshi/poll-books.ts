@@ -109,13 +109,20 @@ async function pollBook(
   feed: ContractFeed,
   ticker: string,
   answered: Answered,
-  { rest, clock, isPolling }: PollBooksOptions,
+  { catalogue, rest, clock, isPolling }: PollBooksOptions,
 ): Promise<void> {
   const { symbol } = feed
   const book = feed.bookOf(ticker)
   try {
     const { book: wire, receivedMs } = await askRestBook(rest, ticker, session.signal)
     if (!feed.followed.has(ticker) || !isPolling(symbol)) return
+    // An answer without either side is that of an empty book, or none.
+    const hasSides = wire.yes_dollars !== undefined || wire.no_dollars !== undefined
+    const { bid = null, ask = null } = catalogue.get(ticker)?.top ?? {}
+    if (!hasSides && (bid !== null || ask !== null)) {
+      lose(session, feed, ticker, clock.now())
+      return
+    }
     const sides = { yes: wire.yes_dollars, no: wire.no_dollars }
     const observation = book.replace(sides, 'poll', receivedMs, aboutOf(symbol, ticker, receivedMs))
     if (observation === undefined) return
