@@ -4,9 +4,10 @@
  * interest is sampled on a five-minute grid.
  */
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import { FUNDING_LATE_MS } from '../../venues/due-rate.ts'
 import type { OpenInterestObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { FUNDING_LATE_MS, REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
+import { REQUESTED_LATE_MS, requestedKey } from '../shared/feeds.ts'
 import { putOpenInterest, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { OPEN_INTEREST_GRID_MS, OpenInterestSampler } from './sample-open-interest.ts'
 import type { SymbolParts } from './symbol-parts.ts'

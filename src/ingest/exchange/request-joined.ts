@@ -6,8 +6,9 @@
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CoverageStore } from '../../store/coverage.ts'
+import { FUNDING_LATE_MS } from '../../venues/due-rate.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { FUNDING_LATE_MS, feedOf } from '../shared/feeds.ts'
+import { feedOf } from '../shared/feeds.ts'
 import { requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
@@ -39,8 +40,8 @@ export async function requestJoined(
   }
 
   /**
-   * The instant up to which rates are known. Coverage does not tell, because a poll that ran before the rate was
-   * published also covers its time.
+   * The instant up to which rates are known. Coverage does not tell whether the rate of the newest hour is still
+   * awaited, so that one is requested again.
    */
   async function settleFunding(): Promise<number> {
     for (const { from, to } of await missingOf(feedOf('funding', plan.source, symbol), HOUR_MS))

@@ -33,8 +33,6 @@ export function feedOf<D extends Feed['dataset']>(
 
 /** Requested data is published some minutes late; later than this is a fault. */
 export const REQUESTED_LATE_MS = 10 * 60_000
-/** Not every venue settles a rate every hour: if a rate is overdue by more than this, there is none. */
-export const FUNDING_LATE_MS = 30 * 60_000
 const REQUESTED = 'asked:'
 
 /** The pseudo channel of data that is requested instead of streamed. */

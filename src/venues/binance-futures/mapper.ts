@@ -4,6 +4,7 @@ import { dated } from '../adapter/dated.ts'
 import type { SymbolMap } from '../adapter/symbol-map.ts'
 import type { About } from '../binance/mapper.ts'
 import { createStreamReader, NOT_RECORDED, type ReadOwnEvent } from '../binance/stream-reader.ts'
+import { isRateAwaited } from '../due-rate.ts'
 import { data, type FrameOutcome, type FrameProtocol, ignored, refused } from '../live/frame.ts'
 import type { FundingObservation, LiquidationObservation, OpenInterestObservation } from '../observation.ts'
 import { floorTo } from '../rest/history-range.ts'
@@ -45,8 +46,8 @@ const isOurProduct = dated<(wire: ForceOrderEventWire) => boolean>(() => true, {
 
 /**
  * Rows must ascend. The next funding time of a row is the time of the next row. For the last row it is `announcedMs`, if
- * the venue announces one; otherwise it follows from the distance to the row before it, because the period of a contract
- * may change, or for a single row from `periodMs`.
+ * the venue announces one and no rate is awaited; otherwise it follows from the distance to the row before it, because
+ * the period of a contract may change, or for a single row from `periodMs`.
  */
 export function mapFundingRows(
   rows: readonly FundingRowWire[],
@@ -60,7 +61,9 @@ export function mapFundingRows(
     const timeMs = times[index] ?? 0
     const before = times[index - 1]
     const lengthMs = before === undefined ? periodMs : timeMs - before
-    const nextMs = times[index + 1] ?? announcedMs ?? 0
+    const dueMs = timeMs + lengthMs
+    // While a rate is awaited, the venue already announces the one after it.
+    const nextMs = times[index + 1] ?? (isRateAwaited(dueMs, about.receivedMs) ? dueMs : (announcedMs ?? 0))
     return {
       kind: 'funding',
       ...about,
@@ -68,7 +71,7 @@ export function mapFundingRows(
       key: String(timeMs),
       fundingTimeMs: timeMs,
       fundingRate: row.fundingRate,
-      nextFundingTimeMs: nextMs > timeMs ? nextMs : timeMs + lengthMs,
+      nextFundingTimeMs: nextMs > timeMs ? nextMs : dueMs,
       markPrice: row.markPrice === undefined || row.markPrice === '' ? null : row.markPrice,
       premium: null,
     }

@@ -2,6 +2,7 @@
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
+import { isRateAwaited } from '../due-rate.ts'
 import type { CandleObservation, FundingObservation } from '../observation.ts'
 import { MAX_AGE_MS, MAX_AHEAD_MS } from '../plausible-bounds.ts'
 import { expectFit, misfit } from '../rest/expect-fit.ts'
@@ -33,9 +34,7 @@ const FUNDING_PER_PAGE = 500
 const CANDLE_SETTLE_MS = 180_000
 /** Candles requested again before a time that an answer leaves out. */
 const CANDLES_BEFORE = 120
-/** Rates are published within milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
-const FUNDING_AWAITED_MS = 30 * 60_000
 /** The longest time between two rates, from the venue's first weeks, where a second answer confirms each one. */
 const FUNDING_PERIOD_MS = 8 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
@@ -323,7 +322,7 @@ function awaitedOr(
 ): number {
   const hourMs = floorTo(toMs - 1, HOUR_MS)
   const isThere = (rows.at(-1)?.fundingTimeMs ?? fromMs - 1) >= hourMs
-  return isThere || venueNowMs - hourMs >= FUNDING_AWAITED_MS ? toMs : Math.max(fromMs, hourMs)
+  return isThere || !isRateAwaited(hourMs, venueNowMs) ? toMs : Math.max(fromMs, hourMs)
 }
 
 /** The time from which the rate of an hour is missing: at the start of the range, between two rates, or at its end. */

@@ -3,6 +3,7 @@
 import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
+import { ratesKnownTo } from '../due-rate.ts'
 import type { Poll } from '../live/poll.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
@@ -28,7 +29,8 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
     const everyMs = describe.live[channel.topic]?.everyMs ?? 120_000
-    return { channel, everyMs, request: (signal) => askNewestFunding(rest, where, signal) }
+    const request = (signal: AbortSignal) => askNewestFunding(rest, where, signal)
+    return { channel, everyMs, request, observedTo: ratesKnownTo }
   }
 
   return {

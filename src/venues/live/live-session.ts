@@ -239,7 +239,7 @@ class RunningSession implements LiveSession {
       isPaused: () => intake.queue.paused,
       onAnswer(observations) {
         for (const observation of observations) intake.observe(key, observation)
-        intake.answered(key)
+        intake.answered(key, poll.observedTo?.(observations))
       },
       onFailure() {
         intake.counts.pollFailures += 1

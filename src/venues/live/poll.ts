@@ -7,6 +7,8 @@ export interface Poll {
   readonly channel: Channel
   readonly everyMs: number
   request(signal: AbortSignal): Promise<readonly DataObservation[]>
+  /** The instant up to which an answer is complete; undefined: up to the answer. Throws if it proves nothing. */
+  observedTo?(observations: readonly DataObservation[]): number | undefined
 }
 
 export async function runPoll(options: {
