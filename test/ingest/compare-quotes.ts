@@ -150,8 +150,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     while (index + 1 < books.rows.length && Date.parse(books.rows[index + 1]?.timestamp ?? '') <= gridMs)
       index += 1
     const freshMs = freshAt(gridMs)
-    // A book that was sent after a gap is assigned to its grid point when it is received.
-    if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
+    if (books.inGap(gridMs, gridMs + 1)) continue
     const row = books.rows[index]
     if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > CARRY_FORWARD_MS)
       wrong.push(`${books.name}: no sample at ${at(gridMs)} and no gap`)

@@ -20,6 +20,7 @@ import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clo
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { GapReason } from '../../store/coverage.ts'
 import { VENUES } from '../../venues/list.ts'
+import { LIQUIDATION_TRANSIT_MS } from '../shared/dispatch-observations.ts'
 import { channelsOf, feedOf, trackedFeeds } from '../shared/feeds.ts'
 
 const SECOND_MS = 1_000
@@ -197,10 +198,11 @@ function windowOf({ fault, fromMs, toMs }: Begun, feed: Feed): Window | undefine
     case 'malformed':
     case 'wrong-time': {
       // Which socket the frames belonged to is a matter of chance.
-      const damaged = { fromMs: fromMs - DAMAGE_MS - SLACK_MS, toMs: toMs + SLACK_MS, isSure: false }
-      // A refused book leaves a silence from the book before it to the next one, because the venue cannot be asked for
-      // it.
-      if (feed.dataset === 'snapshots')
+      const lateMs = feed.dataset === 'liquidations' ? LIQUIDATION_TRANSIT_MS : 0
+      const damaged = { fromMs: fromMs - DAMAGE_MS - lateMs - SLACK_MS, toMs: toMs + SLACK_MS, isSure: false }
+      // A refused book or figure leaves a silence from the one before it to the next one, because the venue cannot be
+      // asked for it.
+      if (feed.dataset === 'snapshots' || feed.dataset === 'open_interest')
         return {
           ...{ fromMs: fromMs - earlyMs, toMs: toMs + everyMs + earlyMs },
           isSure: false,

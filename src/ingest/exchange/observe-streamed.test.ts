@@ -75,6 +75,20 @@ test('the time from a lost socket to the first data of the next one is one gap',
   assert.deepEqual(gaps, ['20000-25000 venue_down', '25000-45400 venue_down'])
 })
 
+test('after a message that may have been lost, nothing is observed until the next one', () => {
+  const { tracker, streamed, receive, coverTo } = tracked()
+  tracker.up(QUOTES, 1_000)
+  streamed.begins('best_bid_ask')
+  receive('best_bid_ask', 2_000)
+  receive('best_bid_ask', 3_000)
+  streamed.doubted('best_bid_ask')
+  assert.deepEqual(coverTo(20_000), [`${feedName(TICKER)} 2000-3001`])
+  streamed.doubted('best_bid_ask')
+  receive('best_bid_ask', 21_000, 20_900)
+  receive('best_bid_ask', 22_000)
+  assert.deepEqual(coverTo(30_000), [`${feedName(TICKER)} 21000-22001`])
+})
+
 test('liquidations are observed while candles or trades come over their socket', () => {
   const { tracker, streamed, receive, coverTo } = tracked()
   tracker.up(FORCED, 1_000)

@@ -5,15 +5,16 @@
  *
  *   subscribed ──data──▶ observed ──data──▶ observed up to here ──▶ silence, a lost socket, the end of the process
  *                  ╰── not observed before it                  ╰── not observed after it, until data arrives
+ *
+ * After an unreadable message, too, nothing counts as observed from the last data before it to the first after it.
  */
 import type { Feed } from '../../core/feed.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation } from '../../venues/observation.ts'
+import { LIQUIDATION_TRANSIT_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-/** The venue collects liquidations for this long and then sends the last one. */
-const LIQUIDATION_TRANSIT_MS = 1_000
 /** A trade may arrive this much later than a book of the same time. */
 const TRADE_TRANSIT_MS = 1_000
 
@@ -35,6 +36,8 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
     /** Time of the first data since the subscription. */
     firstMs: undefined as number | undefined,
     newestMs: 0,
+    /** Up to when the feeds were proven when a message may have been lost; undefined once the next one has come. */
+    doubtedFromMs: undefined as number | undefined,
     isAwaited: streamed.topics.length > 0,
   }))
   // A socket may be lost before the first tick, so nothing counts as observed until then.
@@ -48,13 +51,22 @@ export function observeStreamed({ plan, symbol, tracker }: Pick<SymbolParts, 'pl
     begins(topic: Topic): void {
       for (const state of states) if (state.topics.includes(topic)) state.isAwaited = true
     },
+    /** A message of the channel may have been lost, so nothing is known from the last one to the next. */
+    doubted(topic: Topic): void {
+      for (const state of states)
+        if (state.topics.includes(topic) && !state.isAwaited) state.doubtedFromMs ??= state.newestMs
+    },
     receive({ kind, receivedMs, venueTimeMs }: DataObservation): void {
       const concerned = byKind.get(kind)
       if (concerned === undefined) return
       for (const state of concerned) {
         // Whatever was sent before this has an earlier time on both clocks.
-        if (state.isAwaited) state.firstMs = Math.max(receivedMs, venueTimeMs)
+        const sinceMs = Math.max(receivedMs, venueTimeMs)
+        if (state.isAwaited) state.firstMs = sinceMs
+        else if (state.doubtedFromMs !== undefined)
+          for (const feed of state.feeds) tracker.unproven(feed, state.doubtedFromMs, sinceMs)
         state.isAwaited = false
+        state.doubtedFromMs = undefined
         const provenMs = Math.min(receivedMs, venueTimeMs) + 1 - (state.lateMs[kind] ?? 0)
         state.newestMs = Math.max(state.newestMs, provenMs)
       }

@@ -197,6 +197,11 @@ export class SymbolRecorder implements LiveRecorder {
       this.seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
   }
 
+  /** A book is in force until the next one, and so is a figure of open interest. The frame may have been the next one. */
+  doubted(topic: Topic): void {
+    if (topic === 'book' || topic === 'open_interest') this.streamed.doubted(topic)
+  }
+
   show(nowMs: number, receivedToMs: number): void {
     this.followTrades()
     this.showMinutes()

@@ -108,6 +108,12 @@ test('a poll that answered covers the time up to it, and a frame that could not 
   assert.deepEqual(done(), ['doubt 9000 10250', 'doubt 9000 10250'], 'many frames are one doubt')
 })
 
+test('a frame that could not be read may have carried a liquidation that the venue had collected before', () => {
+  const { dispatch, done } = start()
+  dispatch.take(control('damaged', 10_000, { channels: [{ topic: 'liquidations', symbol: 'BTC' }] }))
+  assert.deepEqual(done(), ['doubt 8000 10250'])
+})
+
 test('data that is ahead of our clock shows how far the clock of the venue is, unless its time is wrong', () => {
   const { dispatch } = start()
   const arrived = (venueTimeMs: number, receivedMs: number) =>

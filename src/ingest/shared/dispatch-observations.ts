@@ -8,7 +8,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { GapReason } from '../../store/coverage.ts'
-import { type Channel, channelKey } from '../../venues/channel.ts'
+import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import {
   type ControlObservation,
   type DataObservation,
@@ -26,7 +26,7 @@ export const COVERAGE_MARGIN_MS = 2_000
 /** Data arrives at most this long after its own time. */
 const MAX_TRANSIT_MS = 15_000
 /** The venue collects liquidations for this long and then sends the last one. */
-const LIQUIDATION_TRANSIT_MS = 1_000
+export const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried any data of this much time before it. */
 const DAMAGE_MS = 1_000
 const DOUBT_STEP_MS = 250
@@ -120,7 +120,7 @@ export class ObservationDispatch {
         return
       case 'damaged':
         for (const channel of observation.channels) {
-          tracker.doubt(channelKey(channel), ...doubtOf(observation.receivedMs))
+          tracker.doubt(channelKey(channel), ...doubtOf(channel.topic, observation.receivedMs))
           recorders.get(channel.symbol)?.doubted?.(channel.topic, observation.receivedMs)
         }
     }
@@ -172,9 +172,10 @@ export class ObservationDispatch {
 }
 
 /** Rounded to whole steps, because unreadable frames come by the hundred and those of one step count as one doubt. */
-function doubtOf(receivedMs: number): [fromMs: number, toMs: number] {
+function doubtOf(topic: Topic, receivedMs: number): [fromMs: number, toMs: number] {
+  const transitMs = topic === 'liquidations' ? DAMAGE_MS + LIQUIDATION_TRANSIT_MS : DAMAGE_MS
   const endMs = (Math.floor(receivedMs / DOUBT_STEP_MS) + 1) * DOUBT_STEP_MS
-  return [endMs - DOUBT_STEP_MS - DAMAGE_MS, endMs]
+  return [endMs - DOUBT_STEP_MS - transitMs, endMs]
 }
 
 /**
