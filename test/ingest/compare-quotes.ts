@@ -36,7 +36,7 @@ function touchesOf({ truth, venue, symbol }: Subject): (timeMs: number) => strin
 }
 
 /**
- * The row of a second is the last quote of that second. Futures stamp their quotes, so it is one of that very second;
+ * The row of a second is the last quote of that second. Futures stamp their quotes, so it is the last of that very second;
  * spot quotes are dated by the frames around them (src/venues/binance/date-quotes.ts), a moment early where the frame
  * before took longer to arrive, and on a fast clock some moments later.
  */
@@ -59,13 +59,12 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
     if (secondMs < range.fromMs) continue
     const { lateMs, aheadMs } = slackOf(secondMs)
     const own = [row.bid_price, row.bid_size, row.ask_price, row.ask_size].join()
+    const lastMs = secondMs + SECOND_MS - SLOT_MS + aheadMs
+    // In a gap it may be any quote of its second, because later ones may be lost.
+    const isLast = venue === 'futures' && !ticker.inGap(secondMs, secondMs + SECOND_MS)
+    const firstMs = isLast ? lastMs : secondMs - lateMs
     let isReal = false
-    for (
-      let slot = secondMs + SECOND_MS - SLOT_MS + aheadMs;
-      slot >= secondMs - lateMs && !isReal;
-      slot -= SLOT_MS
-    )
-      isReal = touchAt(slot) === own
+    for (let slot = lastMs; slot >= firstMs && !isReal; slot -= SLOT_MS) isReal = touchAt(slot) === own
     if (isReal) continue
     const when = [...Array(WIDE_SLOTS).keys()]
       .flatMap((n) => [n, -n])

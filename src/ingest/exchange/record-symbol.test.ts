@@ -58,7 +58,9 @@ async function tickerOf(
     },
     { fromMs: START_MS, onError: assert.ifError },
   )
-  for (const [ms, updateId] of quotes) {
+  // Only a quote of a later second shows that the last one is over.
+  const later = [59_000, 1_000] as const
+  for (const [ms, updateId] of [...quotes, later]) {
     const timeMs = START_MS + ms
     recorder.observe({
       ...{ kind: 'best_bid_ask', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT' },
@@ -213,7 +215,7 @@ test('the row of a second is its newest quote, though frames arrived out of orde
   )
 })
 
-test('a quote that comes after its second was written changes nothing', async () => {
+test('a quote that comes after its second was written corrects the row', async () => {
   assert.deepEqual(
     await tickerOf([
       [100, 1],
@@ -221,7 +223,7 @@ test('a quote that comes after its second was written changes nothing', async ()
       [900, 2],
     ]),
     [
-      [0, 1],
+      [0, 2],
       [2_000, 3],
     ],
   )

@@ -260,7 +260,8 @@ export class SymbolRecorder implements LiveRecorder {
     const { plan, writer } = this.parts
     const finalTo = (...kinds: DataObservation['kind'][]) =>
       Math.min(settledMs, Math.max(...kinds.map((kind) => this.receivedMs.get(kind) ?? 0)))
-    if (plan.hasTicker) writer.final(this.feeds.ticker, finalTo('best_bid_ask'))
+    if (plan.hasTicker)
+      writer.final(this.feeds.ticker, Math.min(finalTo('best_bid_ask'), this.ticker.waitingMs))
     if (plan.hasSnapshots) writer.final(this.feeds.snapshots, finalTo('exchange_book'))
     // Minute candles come over the same socket.
     if (plan.hasLiquidations) writer.final(this.feeds.liquidations, finalTo('liquidation', 'candle'))

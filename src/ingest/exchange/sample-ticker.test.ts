@@ -19,30 +19,56 @@ const quote = (venueTimeMs: number, receivedMs: number, updateId: number): BestB
 const times = (rows: readonly { time: number; bidPrice: unknown }[]) =>
   rows.map(({ time, bidPrice }) => [time, bidPrice])
 
-test('the row of a second is its newest quote, and a later one changes nothing', () => {
+test('the row of a second is its newest quote by number, and an overtaken one corrects it', () => {
   const sampler = new TickerSampler()
   sampler.received(quote(1_100, 1_150, 1))
   sampler.received(quote(1_900, 1_950, 3))
   sampler.received(quote(1_500, 1_960, 2))
+  sampler.received(quote(2_100, 2_150, 5))
   assert.deepEqual(times(sampler.take(3_000)), [[1_000, '3']])
   sampler.received(quote(1_950, 3_100, 4))
-  assert.deepEqual(times(sampler.take(9_000)), [])
+  sampler.received(quote(1_600, 3_100, 2))
+  assert.deepEqual(times(sampler.take(9_000)), [[1_000, '4']])
+})
+
+test('a second is not over before a quote of a later one, because the connection may have stalled', () => {
+  const sampler = new TickerSampler()
+  sampler.received(quote(1_100, 1_150, 1))
+  assert.deepEqual(times(sampler.take(4_000)), [])
+  assert.equal(sampler.waitingMs, 1_000, 'nothing from here on may be claimed')
+  // Everything of the stall arrives at once.
+  for (const [n, timeMs] of [1_900, 2_500, 3_900, 4_400].entries())
+    sampler.received(quote(timeMs, 4_450, n + 2))
+  assert.deepEqual(times(sampler.take(5_600)), [
+    [1_000, '2'],
+    [2_000, '3'],
+    [3_000, '4'],
+  ])
+})
+
+test('a quiet market: the newest second waits for minutes, and has its row with the next quote', () => {
+  const sampler = new TickerSampler()
+  sampler.received(quote(1_100, 1_150, 1))
+  assert.deepEqual(times(sampler.take(300_000)), [])
+  assert.equal(sampler.waitingMs, 1_000)
+  sampler.received(quote(301_200, 301_250, 2))
+  assert.deepEqual(times(sampler.take(303_000)), [[1_000, '1']])
+  assert.equal(sampler.waitingMs, 301_000)
 })
 
 test('a second whose quotes all come late has its row when they come', () => {
   const sampler = new TickerSampler()
   sampler.received(quote(1_100, 1_150, 1))
-  sampler.take(3_000)
   sampler.received(quote(4_100, 4_150, 9))
-  assert.deepEqual(times(sampler.take(6_000)), [[4_000, '9']])
+  assert.deepEqual(times(sampler.take(6_000)), [[1_000, '1']])
   sampler.received(quote(2_500, 14_500, 4))
-  sampler.received(quote(1_500, 14_500, 2))
   assert.deepEqual(times(sampler.take(30_000)), [[2_000, '4']])
 })
 
 test('a quote that is older than a silence may last is no row any more', () => {
   const sampler = new TickerSampler()
   sampler.received(quote(70_100, 70_150, 9))
+  sampler.received(quote(71_100, 71_150, 10))
   sampler.take(75_000)
   sampler.received(quote(10_500, 75_500, 4))
   assert.deepEqual(times(sampler.take(190_000)), [])

@@ -1,8 +1,8 @@
 /**
  * Best bid and ask per second. The row of a second is its newest quote by the venue's number, because frames may arrive
- * out of order. The row is taken half a second after the end of the second, and later quotes do not change it. If every
- * quote of a second was late, the row is taken when they arrive. Coverage ends before the first second that waits,
- * because its row would be lost with the process.
+ * out of order. The row is taken half a second after the end of the second, and not before a quote of a later second:
+ * until then the connection may have stalled, with quotes of this second in it. A quote that was overtaken for longer
+ * corrects the row. Coverage ends before the first second that waits, because its row would be lost with the process.
  */
 import type { TickerInput } from '../../core/rows/ticker.ts'
 import type { BestBidAskObservation } from '../../venues/observation.ts'
@@ -25,20 +25,24 @@ interface Quote {
 export class TickerSampler {
   private readonly quotes = new Map<number, Quote>()
   private takenToMs = 0
-  /** The latest seconds that were taken or dropped. */
-  private readonly taken = new Set<number>()
+  /** The latest seconds that were taken or dropped, with the update of the row; none corrects a dropped one. */
+  private readonly taken = new Map<number, number>()
   private lost: { fromMs: number; toMs: number } | undefined
   /**
    * How much later than the venue's time the last quote arrived by our clock, which may be wrong in either direction.
    */
   private lagMs = 0
+  /** The newest time of a quote. */
+  private newestMs = Number.NEGATIVE_INFINITY
 
   received({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
     if (bid === null || ask === null) return
     this.lagMs = receivedMs - venueTimeMs
+    this.newestMs = Math.max(this.newestMs, venueTimeMs)
     const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
-    if (second < this.takenToMs && (this.taken.has(second) || receivedMs - venueTimeMs > LATE_MS)) return
+    if (second < this.takenToMs && receivedMs - venueTimeMs > LATE_MS) return
     const update = updateId ?? Number.POSITIVE_INFINITY
+    if (update <= (this.taken.get(second) ?? Number.NEGATIVE_INFINITY)) return
     for (const [at, quote] of this.quotes) if (at <= second && update < quote.update) return
     this.quotes.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
     if (this.quotes.size > MAX_QUOTES) this.drop(Math.min(...this.quotes.keys()))
@@ -60,7 +64,7 @@ export class TickerSampler {
 
   /** The rows of the seconds that are over. */
   take(nowMs: number): TickerInput[] {
-    return this.takeUntil(nowMs - this.lagMs - TAKEN_AFTER_MS)
+    return this.takeUntil(Math.min(nowMs - this.lagMs - TAKEN_AFTER_MS, this.newestMs - SECOND_MS))
   }
 
   /** The connection was lost at this instant of the venue's time: returns the rows of the seconds before it. */
@@ -70,19 +74,19 @@ export class TickerSampler {
 
   private takeUntil(lastMs: number): TickerInput[] {
     const rows: TickerInput[] = []
-    for (const [second, { bid, ask }] of this.quotes) {
+    for (const [second, { bid, ask, update }] of this.quotes) {
       if (second > lastMs) continue
       this.quotes.delete(second)
       this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
-      this.remember(second)
+      this.remember(second, update)
       rows.push({ time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] })
     }
     return rows
   }
 
-  private remember(second: number): void {
-    this.taken.add(second)
-    for (const oldest of this.taken) {
+  private remember(second: number, update: number): void {
+    this.taken.set(second, update)
+    for (const oldest of this.taken.keys()) {
       if (oldest >= this.takenToMs - 2 * LATE_MS) break
       this.taken.delete(oldest)
     }
@@ -90,7 +94,7 @@ export class TickerSampler {
 
   private drop(second: number): void {
     this.quotes.delete(second)
-    this.remember(second)
+    this.remember(second, Number.POSITIVE_INFINITY)
     this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
     this.lost = { fromMs: Math.min(this.lost?.fromMs ?? second, second), toMs: this.takenToMs }
   }
