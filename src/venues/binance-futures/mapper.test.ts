@@ -86,6 +86,13 @@ test('what is unknown, mis-shaped or an error is refused with its reason, never 
   for (const [value, reason] of cases)
     assert.deepEqual(read(value), { kind: 'refused', reason }, JSON.stringify(value))
   assert.deepEqual(reader.read('{"e":', 1), { kind: 'refused', reason: 'malformed' })
+  const unnamed = { E: 1, o: order }
+  for (const data of [null, [{ e: 'forceOrder', ...unnamed }], {}, unnamed, { e: 5 }]) {
+    const outcome = read({ stream: 'btcusdt@forceOrder', data })
+    assert.deepEqual(outcome, { kind: 'refused', reason: 'wrong_shape' }, 'it may have carried data')
+  }
+  const named = read({ stream: 'btcusdt@forceOrder', data: { e: 'newKind' } })
+  assert.deepEqual(named, { kind: 'refused', reason: 'unknown_kind' })
   assert.equal(read({ e: 'serverShutdown', E: 1 }).kind, 'leaving')
   assert.equal(read({ result: null, id: 1 }).kind, 'ignored')
 })

@@ -60,6 +60,8 @@ export function createStreamReader(options: {
       return symbol === undefined ? undefined : { source, symbol, instrument, receivedMs }
     }
     const outcome = readOwnEvent?.(event, lookUp) ?? readShared(event, lookUp)
+    if (outcome.kind === 'refused' && isSubscribed(message) && typeof event.e !== 'string')
+      return refused('wrong_shape')
     if (outcome.kind !== 'data' && outcome.kind !== 'ignored') return outcome
     if (isInteger(event.E)) {
       if (isTime?.(event.E, receivedMs) === false)
@@ -78,6 +80,10 @@ export function createStreamReader(options: {
 
   return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
 }
+
+/** A frame of a subscribed stream may have carried data, even if it does not name an event. */
+const isSubscribed = ({ stream }: { readonly stream?: unknown }): boolean =>
+  typeof stream === 'string' && stream.includes('@')
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)
 
