@@ -39,6 +39,7 @@ export type VenueLimits = { readonly live?: Partial<LiveLimits>; readonly rest?:
 export function assembleVenue(
   describe: VenueDescription,
   dependencies: VenueDependencies & { limits?: VenueLimits },
+  restLimits: Partial<RestLimits> = {},
 ): VenueParts {
   const { clock } = dependencies
   const { fetch, dial, random, answerClock } = venuePorts(dependencies)
@@ -55,7 +56,7 @@ export function assembleVenue(
     fetch,
     clock,
     random,
-    limits: { answerClock, ...dependencies.limits?.rest },
+    limits: { answerClock, ...restLimits, ...dependencies.limits?.rest },
   })
   return {
     hosts,

@@ -6,6 +6,7 @@ import { askServerTime } from '../binance/history.ts'
 import type { Channel } from '../channel.ts'
 import { ratesKnownTo } from '../due-rate.ts'
 import type { Poll } from '../live/poll.ts'
+import { EXCHANGE_ANSWERS } from '../rest/rest-client.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { binanceFuturesDescription as describe } from './describe.ts'
@@ -14,7 +15,7 @@ import { askFuturesWitness, askMarkLine, askNewestFunding, FUTURES_API, walkHist
 import { createFuturesReader } from './mapper.ts'
 
 export function createBinanceFutures(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
-  const parts = assembleVenue(describe, dependencies)
+  const parts = assembleVenue(describe, dependencies, EXCHANGE_ANSWERS)
   const venueTime = createVenueTime({
     clock: dependencies.clock,
     askVenue: (signal) => askServerTime(parts, FUTURES_API, signal),

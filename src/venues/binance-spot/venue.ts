@@ -3,6 +3,7 @@
 import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
 import { supportedChannels } from '../adapter/supported.ts'
 import { askServerTime, askWitness, type WitnessWeights } from '../binance/history.ts'
+import { EXCHANGE_ANSWERS } from '../rest/rest-client.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { binanceSpotDescription as describe } from './describe.ts'
@@ -13,7 +14,7 @@ import { createSpotReader } from './mapper.ts'
 const WEIGHTS: WitnessWeights = { trades: 4, candles: 2, book: 5 }
 
 export function createBinanceSpot(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
-  const parts = assembleVenue(describe, dependencies)
+  const parts = assembleVenue(describe, dependencies, EXCHANGE_ANSWERS)
   const venueTime = createVenueTime({
     clock: dependencies.clock,
     askVenue: (signal) => askServerTime(parts, SPOT_API, signal),

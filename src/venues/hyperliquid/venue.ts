@@ -5,6 +5,7 @@ import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
 import { ratesKnownTo } from '../due-rate.ts'
 import type { Poll } from '../live/poll.ts'
+import { EXCHANGE_ANSWERS } from '../rest/rest-client.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { hyperliquidDescription as describe } from './describe.ts'
@@ -13,7 +14,7 @@ import { askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } fr
 import { createListedCoins } from './listed-coins.ts'
 
 export function createHyperliquid(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
-  const parts = assembleVenue(describe, dependencies)
+  const parts = assembleVenue(describe, dependencies, EXCHANGE_ANSWERS)
   const venueTime = createVenueTime({
     clock: dependencies.clock,
     askVenue: (signal) => askServerTime(parts, signal),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import { classifyReply } from './classify-response.ts'
-import { createRestClient, type RestLimits, VenueError } from './rest-client.ts'
+import { createRestClient, EXCHANGE_ANSWERS, type RestLimits, VenueError } from './rest-client.ts'
 
 const ends: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -153,6 +153,20 @@ test('an answer that would become millions of objects is refused before it is re
   const ask = () => client.request({ path: '/a', weight: 1 }, never)
   await assert.rejects(ask(), /more than 500000 values/)
   assert.equal(((await ask()).value as unknown[]).length, 200_001)
+})
+
+test('the answers of an exchange may be twice as large as its longest, and no larger', async () => {
+  const candle = { t: 1_790_344_800_000, T: 1_790_348_399_999, s: 'BTC', i: '1m', o: '83912.0', n: 35_095 }
+  const full = { ...candle, c: '84010.0', h: '84039.0', l: '83133.0', v: '3997.94344' }
+  const { client } = await venueWith(
+    (_request, response, index) =>
+      response.end(JSON.stringify(Array.from({ length: (index + 1) * 5_000 }, () => full))),
+    { tries: 1, ...EXCHANGE_ANSWERS },
+  )
+  const ask = async () => (await client.request({ path: '/a', weight: 1 }, never)).value as unknown[]
+  assert.equal((await ask()).length, 5_000)
+  assert.equal((await ask()).length, 10_000)
+  await assert.rejects(ask(), /answer above|more than/)
 })
 
 test('aborting ends a question that waits', async () => {

@@ -46,6 +46,7 @@ export interface RestLimits {
   readonly answerClock?: Clock
   readonly inFlight: number
   readonly maxAnswerBytes: number
+  readonly maxAnswerValues: number
   /** A longer halt fails the request at once instead of making it wait. */
   readonly maxWaitMs: number
 }
@@ -57,7 +58,14 @@ export const REST_LIMITS: RestLimits = {
   inFlight: 4,
   /** At least five times the size of any real answer. */
   maxAnswerBytes: 16 * 1024 * 1024,
+  maxAnswerValues: MAX_JSON_VALUES,
   maxWaitMs: 180_000,
+}
+
+/** The longest answer of an exchange is 5,000 candles (650 KB, 55,000 values). Reading more would hold the thread. */
+export const EXCHANGE_ANSWERS: Pick<RestLimits, 'maxAnswerBytes' | 'maxAnswerValues'> = {
+  maxAnswerBytes: 2 * 1024 * 1024,
+  maxAnswerValues: 120_000,
 }
 
 /** The share of the budget that history walks may use; with the smallest budget, the live side needs the rest. */
@@ -204,7 +212,7 @@ export function createRestClient(options: {
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
         signal: stop.signal,
       })
-      const body = await boundedText(response, limits.maxAnswerBytes)
+      const body = await boundedText(response, limits)
       const roundTripMs = clock.now() - askedMs
       return { status: response.status, headers: response.headers, body, roundTripMs }
     } catch (error) {
@@ -260,10 +268,12 @@ function urlOf(baseUrl: string, question: RestRequest): string {
   return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`
 }
 
-async function boundedText(response: HttpResponse, maxBytes: number): Promise<string> {
+async function boundedText(response: HttpResponse, limits: RestLimits): Promise<string> {
+  const { maxAnswerBytes, maxAnswerValues } = limits
   if (response.body === null) return ''
-  const bytes = await copied(response.body, maxBytes)
-  if (hasTooManyValues(bytes)) throw new Error(`answer of more than ${MAX_JSON_VALUES} values`)
+  const bytes = await copied(response.body, maxAnswerBytes)
+  if (hasTooManyValues(bytes, maxAnswerValues))
+    throw new Error(`answer of more than ${maxAnswerValues} values`)
   // A successful answer must be valid UTF-8 throughout; the text of an error is only shown.
   const fatal = response.status >= 200 && response.status < 300
   return new TextDecoder('utf-8', { fatal }).decode(bytes)
