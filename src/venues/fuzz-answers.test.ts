@@ -22,7 +22,7 @@ import type { Asked } from '../../test/venues/rest-stand-in.ts'
 import { spoilFrame } from '../../test/venues/spoil-frame.ts'
 import { hasTooManyValues } from './json-values.ts'
 import type { DataObservation } from './observation.ts'
-import { REST_LIMITS } from './rest/rest-client.ts'
+import { EXCHANGE_ANSWERS, REST_LIMITS } from './rest/rest-client.ts'
 import type { HistoryRange } from './venue.ts'
 
 const WALKS = process.env.TAPELINE_SOAK === undefined ? 10 : 1_000
@@ -33,6 +33,7 @@ const MAX_WALK_MS = 10_000
 
 const isDecimal = (value: unknown) => typeof value === 'string' && /^-?\d{1,40}(\.\d{1,40})?$/.test(value)
 const isWhole = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
+const isFill = (value: unknown) => value === -1 || isWhole(value)
 const isAmount = (value: unknown) =>
   typeof value === 'number'
     ? value >= 0 && value < 1e300
@@ -59,7 +60,7 @@ const told =
 
 const KLINE_DECIMALS = [1, 2, 3, 4, 5, 7, 9, 10]
 const kline: Facts = (row) => {
-  if (!Array.isArray(row) || row.length !== 12) return undefined
+  if (!Array.isArray(row) || row.length < 12) return undefined
   if (!isWhole(row[0]) || row[0] % MINUTE !== 0 || row[6] !== row[0] + MINUTE - 1) return undefined
   if (!KLINE_DECIMALS.every((place) => isDecimal(row[place])) || !isWhole(row[8])) return undefined
   return typeof row[11] === 'string'
@@ -77,8 +78,8 @@ const JUDGES: Readonly<Record<string, { facts: Facts; told: Told }>> = {
         a: isWhole,
         p: isDecimal,
         q: isDecimal,
-        f: isWhole,
-        l: isWhole,
+        f: isFill,
+        l: isFill,
         T: isWhole,
         m: (m) => typeof m === 'boolean',
       },
@@ -192,6 +193,8 @@ function rowsIn(value: unknown): unknown[] | undefined {
   return undefined
 }
 
+const isOfExchange = (name: string) => /^(binance|hyperliquid)/.test(name)
+
 /** Runs one walk in which the answer with this number is spoiled. */
 async function walk(about: Case, spoiltAt: number, spoil: (text: string) => string) {
   const judge = JUDGES[about.name]
@@ -213,7 +216,8 @@ async function walk(about: Case, spoiltAt: number, spoil: (text: string) => stri
     text = spoil(JSON.stringify(value))
     const spoilt = parsed(text)
     // A text that is not JSON, or is too large, is requested again.
-    const isTooMuch = hasTooManyValues(Buffer.from(text)) || text.length > REST_LIMITS.maxAnswerBytes
+    const { maxAnswerBytes, maxAnswerValues } = isOfExchange(about.name) ? EXCHANGE_ANSWERS : REST_LIMITS
+    const isTooMuch = hasTooManyValues(Buffer.from(text), maxAnswerValues) || text.length > maxAnswerBytes
     if (found === undefined || spoilt === undefined || isTooMuch) return new RawText(text)
     const rows = rowsIn(spoilt)
     const read = rows?.map(judge.facts)

@@ -1,6 +1,9 @@
 /** Wire types shared by the exchange's spot and futures products. Extra keys are allowed, because they come and go. */
 import Type, { type Static } from 'typebox'
-import { DecimalText, Id, Millis, wireType } from '../adapter/wire-type.ts'
+import { DecimalText, Id, Millis, rowOf, wireType } from '../adapter/wire-type.ts'
+
+/** An aggregate trade of size 0 may have no fills; its first and last are then -1. */
+const FillId = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER })
 
 /** Combined streams name their stream; raw streams send the payload alone. */
 export const Envelope = wireType(Type.Object({ stream: Type.String(), data: Type.Object({}) }))
@@ -28,7 +31,7 @@ const KlineEventSchema = Type.Object({
 export type KlineEventWire = Static<typeof KlineEventSchema>
 export const KlineEvent = wireType(KlineEventSchema)
 
-const KlineRowSchema = Type.Tuple([
+const KlineRowSchema = rowOf([
   Millis,
   DecimalText,
   DecimalText,
@@ -52,8 +55,8 @@ const AggregateTradeEventSchema = Type.Object({
   a: Id,
   p: DecimalText,
   q: DecimalText,
-  f: Id,
-  l: Id,
+  f: FillId,
+  l: FillId,
   T: Millis,
   m: Type.Boolean(),
 })
@@ -63,8 +66,8 @@ const AggregateTradeRowSchema = Type.Object({
   a: Id,
   p: DecimalText,
   q: DecimalText,
-  f: Id,
-  l: Id,
+  f: FillId,
+  l: FillId,
   T: Millis,
   m: Type.Boolean(),
 })
