@@ -9,11 +9,13 @@ import { observeStreamed } from './observe-streamed.ts'
 
 const TICKER = feedOf('ticker', 'cexa_futures', 'BTC')
 const LIQUIDATIONS = feedOf('liquidations', 'cexa_futures', 'BTC')
+const TRADES = feedOf('trades', 'perpdex', 'BTC')
 const QUOTES = 'best_bid_ask:BTC'
 const MINUTES = 'candles:BTC:1m'
 const FORCED = 'liquidations:BTC'
+const TRADED = 'trades:BTC'
 
-function tracked() {
+function tracked(venue: 'binance-futures' | 'hyperliquid' = 'binance-futures') {
   const spans: string[] = []
   const gaps: string[] = []
   const observed = (feed: Feed, fromMs: number, toMs: number) => {
@@ -23,6 +25,7 @@ function tracked() {
     feeds: [
       { feed: TICKER, channels: [QUOTES] },
       { feed: LIQUIDATIONS, channels: [FORCED, MINUTES] },
+      { feed: TRADES, channels: [TRADED] },
     ],
     coverage: { read: async () => ({ complete: true, observed: [], gaps: [] }) },
     writer: {
@@ -32,7 +35,7 @@ function tracked() {
       change() {},
     },
   })
-  const streamed = observeStreamed({ plan: VENUES['binance-futures'].plan, symbol: 'BTC', tracker })
+  const streamed = observeStreamed({ plan: VENUES[venue].plan, symbol: 'BTC', tracker })
   return {
     ...{ tracker, streamed, gaps },
     receive: (kind: DataObservation['kind'], receivedMs: number, venueTimeMs = receivedMs) =>
@@ -100,6 +103,16 @@ test('liquidations are observed while candles or trades come over their socket',
   receive('aggregate_trade', 20_000)
   receive('best_bid_ask', 30_000)
   assert.deepEqual(coverTo(40_000), [`${feedName(LIQUIDATIONS)} 10000-19001`])
+})
+
+test('other data of their socket proves trades as far back as a trade may arrive late', () => {
+  const { tracker, receive, coverTo } = tracked('hyperliquid')
+  tracker.up(TRADED, 1_000)
+  receive('trade', 30_000, 29_500)
+  for (let ms = 31_000; ms <= 36_000; ms += 1_000) receive('open_interest', ms)
+  assert.deepEqual(coverTo(33_000), [`${feedName(TRADES)} 1000-29501`], 'one of 30 s is under way')
+  receive('exchange_book', 50_000)
+  assert.deepEqual(coverTo(47_000), [`${feedName(TRADES)} 29501-35001`])
 })
 
 test('a socket that is lost before the first tick claims nothing', () => {

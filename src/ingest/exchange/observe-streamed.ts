@@ -11,12 +11,9 @@
 import type { Feed } from '../../core/feed.ts'
 import type { Topic } from '../../venues/channel.ts'
 import type { DataObservation } from '../../venues/observation.ts'
-import { LIQUIDATION_TRANSIT_MS } from '../shared/dispatch-observations.ts'
+import { LIQUIDATION_TRANSIT_MS, MAX_TRANSIT_MS } from '../shared/dispatch-observations.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { SymbolParts } from './symbol-parts.ts'
-
-/** A trade may arrive this much later than a book of the same time. */
-const TRADE_TRANSIT_MS = 1_000
 
 export type StreamedFeeds = ReturnType<typeof observeStreamed>
 
@@ -99,7 +96,7 @@ function streamedOf(plan: SymbolParts['plan'], symbol: SymbolParts['symbol']): S
     })
   // Minutes may pass without a trade, but candles, books and open interest come over the same socket.
   if (plan.hasTrades) {
-    const lateMs = TRADE_TRANSIT_MS
+    const lateMs = MAX_TRANSIT_MS
     streamed.push({
       ...{ feeds: [feed('trades')], topics: [] },
       lateMs: { trade: 0, candle: lateMs, exchange_book: lateMs, open_interest: lateMs },

@@ -24,7 +24,7 @@ import type { SilenceWatch } from './watch-silence.ts'
 /** Coverage stays this far behind the present, because newer data may still be in transit. */
 export const COVERAGE_MARGIN_MS = 2_000
 /** Data arrives at most this long after its own time. */
-const MAX_TRANSIT_MS = 15_000
+export const MAX_TRANSIT_MS = 15_000
 /** The venue collects liquidations for this long and then sends the last one. */
 export const LIQUIDATION_TRANSIT_MS = 1_000
 /** An unreadable frame may have carried any data of this much time before it. */
