@@ -118,7 +118,7 @@ export class SimulatedSocket extends EventEmitter {
   refuse(status: number): void {
     if (this.readyState !== CONNECTING) return
     if (this.listenerCount('unexpected-response') > 0)
-      this.emit('unexpected-response', {}, { statusCode: status, resume() {}, on() {} })
+      this.emit('unexpected-response', {}, { statusCode: status, headers: {}, resume() {}, on() {} })
     else this.fail(new Error(`Unexpected server response: ${status}`))
   }
 

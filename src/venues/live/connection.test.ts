@@ -20,6 +20,7 @@ function fakeSocket(onOpened: () => void) {
     Promise.withResolvers<string>(),
   ]
   let isOpen = false
+  let refusedForMs = 0
   const end = (reason: string) => {
     isOpen = false
     opened.resolve(false)
@@ -33,11 +34,18 @@ function fakeSocket(onOpened: () => void) {
       opened.resolve(true)
     },
     end,
+    refuse(forMs: number) {
+      refusedForMs = forMs
+      end('refused')
+    },
     socket: {
       ...{ opened: opened.promise, ready: ready.promise, ended: ended.promise },
       ...{ accepted: true, isProven: true, lostSinceMs: 0, wasSilent: false },
       get isOpen() {
         return isOpen
+      },
+      get refusedForMs() {
+        return refusedForMs
       },
       ...{ cut: end, close: end, isDeadBeside: () => false, succeed() {} },
     } as unknown as VenueSocket,
@@ -85,6 +93,22 @@ test('a successor that is lost together with its predecessor is dialled again af
   await turn()
   assert.deepEqual(events, ['connected', 'cut', 'connected'])
   stop.abort()
+  await connection.stopped
+})
+
+test('a venue that refuses sockets because of a limit is dialled again when it allows it', async () => {
+  const { clock, stop, sockets, connection } = connect()
+  await turn()
+  sockets[0]?.refuse(60_000)
+  await turn()
+  clock.advance(59_999)
+  await turn()
+  assert.equal(sockets.length, 1)
+  clock.advance(1)
+  await turn()
+  assert.equal(sockets.length, 2)
+  stop.abort()
+  sockets[1]?.end('stopped')
   await connection.stopped
 })
 

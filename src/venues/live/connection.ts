@@ -74,7 +74,11 @@ export function startConnection(options: ConnectionOptions): Connection {
   let renewal = Promise.withResolvers<string>()
   let attempt = 0
 
-  const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
+  /** The pause after a socket that could not be opened or was lost. */
+  function pause({ refusedForMs }: VenueSocket): Promise<void> {
+    const waitMs = backoffMs(limits.backoff, attempt++, options.random)
+    return clock.sleep(Math.max(waitMs, refusedForMs), signal)
+  }
 
   /** Dials. A socket that opens while none is serving starts to serve immediately, before its first frame is read. */
   function dial(): VenueSocket {
@@ -110,7 +114,7 @@ export function startConnection(options: ConnectionOptions): Connection {
       }
       successor = undefined
       if (first.refusedStatus !== undefined) events.refused(first.refusedStatus)
-      if (!signal.aborted) await pause()
+      if (!signal.aborted) await pause(first)
     }
   }
 
@@ -129,7 +133,7 @@ export function startConnection(options: ConnectionOptions): Connection {
       successor = undefined
       if (took === 'failed') {
         next.cut('did not become ready')
-        await Promise.race([pause(), socket.ended])
+        await Promise.race([pause(next), socket.ended])
         renewal.resolve(due.reason)
         continue
       }

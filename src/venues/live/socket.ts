@@ -11,6 +11,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { afterReading, sleepReading } from '../../kit/reading-time.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import { isFrameTooLarge } from '../json-values.ts'
+import { limitedForMs } from '../rest/classify-response.ts'
 import type { Dial } from '../venue.ts'
 import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
 import { isPlausibleTime, withoutImplausible } from './plausible.ts'
@@ -83,6 +84,7 @@ export class VenueSocket {
   #predecessorDataMs = Number.POSITIVE_INFINITY
   #endReason: string | undefined
   #refusedStatus: number | undefined
+  #refusedForMs = 0
 
   private constructor(options: SocketOptions) {
     const { protocol, route, limits, clock } = options
@@ -122,6 +124,11 @@ export class VenueSocket {
   /** The HTTP status with which the venue refused the upgrade request; undefined if it did not. */
   get refusedStatus(): number | undefined {
     return this.#refusedStatus
+  }
+
+  /** How long the venue that refused the upgrade wants no other one. */
+  get refusedForMs(): number {
+    return this.#refusedForMs
   }
 
   get isOpen(): boolean {
@@ -214,8 +221,11 @@ export class VenueSocket {
       return
     }
     this.#socket.on('unexpected-response', (_request, response) => {
-      this.#refusedStatus = response.statusCode
-      this.cut(`refused with status ${response.statusCode}`)
+      const { statusCode: status = 0, headers } = response
+      this.#refusedStatus = status
+      const get = (name: string) => headers[name]?.toString() ?? null
+      this.#refusedForMs = limitedForMs({ status, headers: { get }, nowMs: this.#options.clock.now() })
+      this.cut(`refused with status ${status}`)
     })
     this.#socket.on('error', (error) => {
       this.#endReason ??= reasonOf(error)

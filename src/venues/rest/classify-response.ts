@@ -57,6 +57,13 @@ export function classifyReply(reply: {
   return { kind: 'refused', reason: `status ${status}: ${errorText(body)}` }
 }
 
+/** After a refused upgrade: for how long the venue wants no other one. Limits and bans count sockets, too. */
+export function limitedForMs(reply: { status: number; headers: ResponseHeaders; nowMs: number }): number {
+  if (reply.status !== 429 && reply.status !== 418) return 0
+  const verdict = classifyReply({ ...reply, body: '' })
+  return verdict.kind === 'halt' ? verdict.waitMs : 0
+}
+
 function retryAfterMs(reply: { headers: ResponseHeaders; nowMs: number }, maxMs: number): number | undefined {
   const text = reply.headers.get('retry-after')
   if (text === null || text.trim() === '') return undefined
