@@ -33,3 +33,27 @@ test('a book that cannot be read leaves a gap up to the next one, in which the o
     fromMs = range.toMs + 10_000
   }
 })
+
+test('open interest at a grid point is a gap if the figure before it could not be read', async (t) => {
+  const gridMs = START_MS + 300_000
+  const world = await startWorld(pacedClock(gridMs - 60_000, STEP_MS))
+  const recording = await startRecording(world, { venues: ['perp'] })
+  t.after(async () => {
+    await recording.close()
+    await world.close()
+  })
+  const { clock, sandbox } = world
+  await clock.runUntil(gridMs - 1_500)
+  sandbox.faults.set({ kind: 'malformed', venue: 'perp', symbol: 'BTC', channel: 'activeAssetCtx', count: 1 })
+  await clock.runUntil(gridMs + 20_000)
+  const feed = feedOf('open_interest', 'perpdex', 'BTC', '5m')
+  const gaps = await readGaps(recording.store, feed, { fromMs: gridMs - 30_000, toMs: gridMs + 10_000 })
+  assert.ok(
+    gaps.some(({ from, to }) => from <= gridMs && to > gridMs),
+    JSON.stringify(gaps),
+  )
+  assert.ok(
+    gaps.every(({ from, to }) => from > gridMs - 5_000 && to < gridMs + 5_000),
+    JSON.stringify(gaps),
+  )
+})
