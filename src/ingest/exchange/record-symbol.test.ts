@@ -15,6 +15,7 @@ import type {
   TradeObservation,
 } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
+import { MAX_TRANSIT_MS } from '../shared/dispatch-observations.ts'
 import { candleFeed, channelsOf, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
@@ -126,7 +127,8 @@ test('perpetuals: an empty trade is left out and counted, one that makes no sens
   send(2_100, '10', '1')
   send(2_200, '10', '-1')
   send(3_100, '0', '1')
-  const bookMs = START_MS + 6_000
+  // It proves trades as far back as they may arrive late.
+  const bookMs = START_MS + 5_000 + MAX_TRANSIT_MS
   recorder.observe({
     ...{ kind: 'exchange_book', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null },
     ...{ venueTimeMs: bookMs, receivedMs: bookMs, bids: [['9', '1']], asks: [['11', '1']] },
