@@ -96,8 +96,9 @@ export interface PlannedJobs {
   readonly after: number
   readonly upTo: number
   /**
-   * Version of the subscriptions that the jobs were chosen from. A different stored version means that a subscription
-   * was created or changed in the meantime and may want one of these events. Omitted: not checked.
+   * Version of the subscriptions that the jobs were chosen from. The plan is void if a subscription was created,
+   * deleted, switched on or off, or given another selection since, because it may want one of these events. Omitted: not
+   * checked.
    */
   readonly subscriptions?: number
   readonly events: readonly EventText[]
@@ -201,6 +202,13 @@ export interface SubscriptionPageQuery {
   readonly maxChars: number
 }
 
+export interface VersionRange {
+  /** Exclusive. */
+  readonly after: number
+  /** Inclusive. */
+  readonly upTo: number
+}
+
 /** Values that a subscription must still have for a change to be applied. */
 export type OnlyIf = Partial<Pick<SubscriptionRecord, 'secret' | 'keyId' | 'kinds' | 'addresses'>>
 
@@ -244,6 +252,11 @@ export interface JobsStore {
   deleteSubscription(id: string): Promise<boolean>
   /** Increases whenever a subscription is created, changed by its owner, disabled or deleted. */
   subscriptionsVersion(): Promise<number>
+  /**
+   * The ids of the subscriptions concerned, so that a reader need not read all of them again. Undefined unless every
+   * change between the versions is still listed.
+   */
+  subscriptionChanges(versions: VersionRange): Promise<string[] | undefined>
 
   /** How far the event log is planned; undefined before the first planning. */
   position(): Promise<number | undefined>
@@ -256,7 +269,7 @@ export interface JobsStore {
   startAt(log: LogEnd, before: number | undefined): Promise<number>
   /** The highest event number known to this store; 0 before the first. */
   highestSeq(): Promise<number>
-  /** Returns false and writes nothing when `after` is no longer the position or the subscriptions have changed. */
+  /** Returns false and writes nothing when `after` is no longer the position or the plan is void. */
   plan(planned: PlannedJobs): Promise<boolean>
   /**
    * Adds jobs without moving the position, for a replay. An event that is already pending for the subscription is not

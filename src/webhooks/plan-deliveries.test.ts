@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openEventWriter } from '../../test/fakes/event-writer.ts'
+import { openEventWriter, testAddress } from '../../test/fakes/event-writer.ts'
 import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { silentLog } from '../../test/fakes/service.ts'
 import { type Rig, startRig } from '../../test/fakes/webhook-rig.ts'
@@ -228,4 +228,45 @@ test('a position that has moved in memory only is written at the end', async (t)
   assert.deepEqual([planner.position, state.position], [20, 10])
   await planner.close()
   assert.equal(state.position, 20)
+})
+
+test('while one account changes its webhooks without a pause, the events of another one are delivered', async (t) => {
+  const rig = await startRig()
+  t.after(() => rig.close())
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+  await rig.webhooks.subscriptions.create(await rig.createOwner('quiet@example.com'), asked)
+  const busy = await rig.createOwner('busy@example.com')
+  const chosen = ['krc20_activity', 'covenant_execution'] as const
+  const { subscription: changing } = await rig.webhooks.subscriptions.create(busy, {
+    ...asked,
+    kinds: [chosen[0]],
+  })
+  // With these, reading every webhook again takes longer than a change.
+  const addresses = Array.from({ length: 5_000 }, (_, index) => testAddress(index))
+  for (let index = 0; index < 30; index++) {
+    const { accountId, keyId } = busy
+    const owned = { accountId, keyId, url: receiver.url, kinds: ['utxos_changed'], addresses, batch: false }
+    await rig.jobs.createSubscription(
+      { ...owned, id: `wh_many${index}`, createdAtMs: index, secret: 'sealed' },
+      1_000,
+    )
+  }
+  let changes = 0
+  const answers: Promise<unknown>[] = []
+  const timer = setInterval(() => {
+    const kinds = [chosen[++changes % 2] as string]
+    answers.push(rig.webhooks.subscriptions.patch(busy, changing.id, { kinds }))
+  }, 20)
+  try {
+    for (let round = 1; round <= 5; round++) {
+      await rig.emitBlocks(1)
+      await until('delivery', () => receiver.accepted.size === round, 15_000)
+    }
+  } finally {
+    clearInterval(timer)
+    await Promise.all(answers)
+  }
+  assert.ok(changes > 5, `${changes} changes`)
 })

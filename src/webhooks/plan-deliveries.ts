@@ -74,9 +74,15 @@ export async function startPlanner(deps: {
     let left = page.events
     do {
       const part = matchSome(left)
-      left = left.slice(part.taken)
-      const upTo = left.length === 0 ? page.upToSeq : part.upToSeq
-      if (!(await write(upTo, part.wanted, part.jobs))) return true
+      const rest = left.slice(part.taken)
+      const upTo = rest.length === 0 ? page.upToSeq : part.upToSeq
+      const before = written
+      if (!(await write(upTo, part.wanted, part.jobs))) {
+        // The same events are matched again at once: the less time a plan takes, the more changes it withstands.
+        if (written === before && left.length > 0 && book.activeCount > 0) continue
+        return true
+      }
+      left = rest
       if (part.jobs.length > 0) deps.onPlanned(new Set(part.jobs.map((job) => job.subscriptionId)))
     } while (left.length > 0 && !closed)
     return page.more

@@ -39,10 +39,15 @@ test('subscriptions with very many addresses are read without holding the loop, 
   t.diagnostic(`hold ${hold.toFixed(1)} ms`)
   assert.ok(hold < MAX_HOLD_MS, `held for ${hold.toFixed(0)} ms`)
   assert.equal(await book.reload(), false, 'nothing has changed since')
+  const pages = t.mock.method(store, 'subscriptionPage')
   await store.deleteSubscription('wh_3')
+  await store.updateSubscription('wh_4', { active: false })
+  await store.updateSubscription('wh_5', { kinds: ['block_added'], addresses: [] })
   assert.equal(await book.reload(), true)
-  assert.equal(book.activeCount, SUBSCRIPTIONS - 1)
-  assert.equal(book.all.has('wh_3'), false)
+  assert.equal(book.activeCount, SUBSCRIPTIONS - 2)
+  assert.deepEqual([book.all.has('wh_3'), book.all.get('wh_4')?.active], [false, false])
+  assert.deepEqual([...book.match({ kind: 'block_added', addresses: [] })], ['wh_5'])
+  assert.equal(pages.mock.callCount(), 0, 'only what was changed is read again')
 })
 
 test('while a slow read runs, one more waits for all who ask, and sees what was changed meanwhile', async (t) => {

@@ -6,8 +6,9 @@ import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import { everySubscription } from './every-subscription.ts'
 
 /**
- * All subscriptions in memory, matched by kind and address. The store is authoritative: the book is read again whenever
- * the store's version has increased, whichever process changed it.
+ * All subscriptions in memory, matched by kind and address. The store is authoritative: whenever its version has
+ * increased, whichever process raised it, the book reads the changed subscriptions again, or all of them if the store no
+ * longer lists which they are.
  */
 export interface SubscriptionBook {
   readonly all: ReadonlyMap<string, SubscriptionRecord>
@@ -30,7 +31,10 @@ interface Entry {
 }
 
 export function createSubscriptionBook(deps: {
-  store: Pick<JobsStore, 'subscriptionPage' | 'subscriptionsVersion'>
+  store: Pick<
+    JobsStore,
+    'getSubscription' | 'subscriptionPage' | 'subscriptionsVersion' | 'subscriptionChanges'
+  >
   watch: WatchAddresses
   log: Logger
 }): SubscriptionBook {
@@ -67,32 +71,57 @@ export function createSubscriptionBook(deps: {
   async function read(): Promise<boolean> {
     const current = await store.subscriptionsVersion()
     if (current === version) return false
+    const changed = await store.subscriptionChanges({ after: version, upTo: current })
+    if (changed === undefined) await readAll()
+    else await readSome(changed)
+    version = current
+    return true
+  }
+
+  async function readAll(): Promise<void> {
     const seen = new Set<string>()
     const slice = new Slice()
     for await (const record of everySubscription(store)) {
       if (slice.isOver) await slice.next()
       seen.add(record.id)
-      const known = entries.get(record.id)
-      all.set(record.id, record)
-      if (known !== undefined && sameSelection(known.record, record)) {
-        known.record = record
-        continue
-      }
-      // The new addresses are watched before the old ones are released, so that those in both stay watched throughout.
-      const withdraw = await enter(record)
-      known?.withdraw()
-      entries.set(record.id, { record, withdraw })
+      await put(record)
     }
-    for (const [id, entry] of entries) {
+    for (const id of entries.keys()) {
       if (seen.has(id)) continue
       // Releasing many addresses takes milliseconds.
       if (slice.isOver) await slice.next()
-      // Unless the book was closed in the meantime.
-      if (entries.delete(id)) entry.withdraw()
-      all.delete(id)
+      remove(id)
     }
-    version = current
-    return true
+  }
+
+  async function readSome(ids: readonly string[]): Promise<void> {
+    const slice = new Slice()
+    for (const id of ids) {
+      if (slice.isOver) await slice.next()
+      const record = await store.getSubscription(id)
+      if (record === undefined) remove(id)
+      else await put(record)
+    }
+  }
+
+  async function put(record: SubscriptionRecord): Promise<void> {
+    const known = entries.get(record.id)
+    all.set(record.id, record)
+    if (known !== undefined && sameSelection(known.record, record)) {
+      known.record = record
+      return
+    }
+    // The new addresses are watched before the old ones are released, so that those in both stay watched throughout.
+    const withdraw = await enter(record)
+    known?.withdraw()
+    entries.set(record.id, { record, withdraw })
+  }
+
+  function remove(id: string): void {
+    const entry = entries.get(id)
+    // Unless the book was closed in the meantime.
+    if (entries.delete(id)) entry?.withdraw()
+    all.delete(id)
   }
 
   return {

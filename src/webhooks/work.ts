@@ -109,6 +109,7 @@ export class DeliveryWorker {
         this.#queues.set(id, createReceiverQueue(subscription, this.#deps.clock))
         continue
       }
+      if (subscription === queue.subscription) continue
       if (subscription.active && !queue.subscription.active) {
         queue.hungry = true
         queue.enabledAgain++

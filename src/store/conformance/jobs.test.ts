@@ -83,6 +83,64 @@ for (const engine of ENGINES) {
       assert.equal(await store.position(), 6)
     }))
 
+  test(`${engine.name}: a change that lets nobody want other events leaves a plan valid, and one that changes nothing is none`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 5)
+      const version = await store.subscriptionsVersion()
+      const planAt = (upTo: number, subscriptions: number) =>
+        store.plan({ after: upTo - 1, upTo, subscriptions, events: [], jobs: [] })
+      const same = { active: true, kinds: ['block_added'], addresses: [], batch: false }
+      assert.deepEqual(await store.updateSubscription('wh_a', same), await store.getSubscription('wh_a'))
+      assert.equal(await store.subscriptionsVersion(), version)
+      await store.updateSubscription('wh_a', { ...same, batch: true, secret: 'another' })
+      assert.ok((await store.subscriptionsVersion()) > version, 'others read it again')
+      assert.equal(await planAt(6, version), true)
+      for (const [index, patch] of [{ kinds: ['x'] }, { addresses: ['y'] }, { active: false }].entries()) {
+        const before = await store.subscriptionsVersion()
+        await store.updateSubscription('wh_a', patch)
+        assert.equal(await planAt(7 + index, before), false, JSON.stringify(patch))
+        assert.equal(await planAt(7 + index, await store.subscriptionsVersion()), true)
+      }
+      const before = await store.subscriptionsVersion()
+      await store.deleteSubscription('wh_a')
+      assert.equal(await planAt(10, before), false)
+      const unknown = (await store.subscriptionsVersion()) + 1
+      assert.equal(await planAt(10, unknown), false, 'a version that this store never had')
+    }))
+
+  test(`${engine.name}: what was created, changed, disabled and deleted is listed, unless that is too long ago`, () =>
+    withJobs(engine, async (store) => {
+      const start = await store.subscriptionsVersion()
+      for (const id of ['wh_a', 'wh_b', 'wh_c', 'wh_d']) await store.createSubscription(subscription(id), 10)
+      const after = await store.subscriptionsVersion()
+      const since = async (from: number) =>
+        (
+          await store.subscriptionChanges({ after: from, upTo: await store.subscriptionsVersion() })
+        )?.toSorted()
+      assert.deepEqual(await since(start), ['wh_a', 'wh_b', 'wh_c', 'wh_d'])
+      assert.deepEqual(await since(after), [])
+      await store.updateSubscription('wh_a', { batch: true })
+      await store.updateSubscription('wh_a', { kinds: ['x'] })
+      const failure = { ok: false, atMs: 5, disable: 'gone' }
+      await store.settle(
+        [],
+        [
+          { ...failure, subscriptionId: 'wh_b' },
+          { ...failure, subscriptionId: 'wh_c' },
+        ],
+      )
+      await store.deleteSubscription('wh_d')
+      assert.deepEqual(await since(after), ['wh_a', 'wh_b', 'wh_c', 'wh_d'])
+      assert.equal(await since(-1), undefined, 'a reader that knows none')
+      assert.equal(await since((await store.subscriptionsVersion()) + 1), undefined)
+      const secrets = Array.from({ length: 1_001 }, (_, each) => `sealed ${each}`)
+      await Promise.all(secrets.map((secret) => store.updateSubscription('wh_a', { secret })))
+      assert.equal(await since(after), undefined)
+      const recent = (await store.subscriptionsVersion()) - 1_000
+      assert.deepEqual(await since(recent), ['wh_a'])
+    }))
+
   test(`${engine.name}: a claimed job belongs to one worker until the claim expires; then it is due again under the same id`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)

@@ -18,6 +18,7 @@ const NOT_COPIED: Record<string, string> = {
   shared_secrets: 'copied separately, because it is encrypted with a secret of the operator',
   account_changes: 'only invalidates what other processes have in memory',
   subscriptions_version: 'only invalidates what other processes have in memory',
+  subscription_changes: 'only invalidates what other processes have in memory',
   event_addresses: 'derived from the events',
   [MARKS_TABLE]: 'belongs to the copy itself',
 }

@@ -21,7 +21,7 @@ const MOVE_POSITION = statement('job_position_move', 'UPDATE job_position SET se
 /** Makes the creation of a subscription wait; the new subscription then gets the events after these. */
 const SHARE_VERSION = statement(
   'subscription_version_share',
-  'SELECT 1 FROM subscriptions_version WHERE value = $1 FOR SHARE',
+  'SELECT 1 FROM subscriptions_version WHERE $1 BETWEEN selected AND value FOR SHARE',
 )
 const HIGHEST = statement(
   'job_highest_seq',

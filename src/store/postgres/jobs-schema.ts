@@ -148,4 +148,17 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       END $$;
     `,
   },
+  {
+    version: 3,
+    name: 'the newest changes of subscriptions',
+    sql: `
+      -- The last version that created or deleted a subscription or changed which events one wants.
+      ALTER TABLE subscriptions_version ADD COLUMN selected bigint NOT NULL DEFAULT 0;
+      CREATE TABLE subscription_changes (
+        version bigint NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        PRIMARY KEY (version, id)
+      );
+    `,
+  },
 ]

@@ -1,4 +1,5 @@
-import { matchesOnlyIf } from '../jobs/only-if.ts'
+import { changesSelection, hasValues } from '../jobs/has-values.ts'
+import { changedIds, isTooFar, LISTED_CHANGES } from '../jobs/listed-changes.ts'
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import {
   DELETE_ROWS,
@@ -46,11 +47,24 @@ const LOCK_VERSION = statement(
   'subscription_lock_version',
   'SELECT value FROM subscriptions_version FOR UPDATE',
 )
+/**
+ * Above all versions of earlier timelines, because processes may know some that this server has not seen
+ * (connection.ts).
+ */
+const NEXT_VERSION = `greatest(value, current_setting('tapeline.number_base')::bigint) + 1`
+/** $1 the subscriptions that were changed, $2 whether other events may be wanted now */
 const RAISE_VERSION = statement(
   'subscription_raise_version',
-  // Above all versions of earlier timelines, because processes may know some that this server has not seen
-  // (connection.ts).
-  `UPDATE subscriptions_version SET value = greatest(value, current_setting('tapeline.number_base')::bigint) + 1`,
+  `WITH raised AS (
+     UPDATE subscriptions_version SET value = ${NEXT_VERSION},
+       selected = CASE WHEN $2::boolean THEN ${NEXT_VERSION} ELSE selected END
+     RETURNING value),
+   unlisted AS (DELETE FROM subscription_changes WHERE version <= (SELECT value FROM raised) - ${LISTED_CHANGES})
+   INSERT INTO subscription_changes (version, id) SELECT raised.value, n.id FROM raised, unnest($1::text[]) AS n (id)`,
+)
+const CHANGES = statement(
+  'subscription_changes',
+  'SELECT version, id FROM subscription_changes WHERE version > $1::bigint AND version <= $2::bigint',
 )
 const COUNT = statement(
   'subscription_count',
@@ -111,6 +125,7 @@ type Subscriptions = Pick<
   | 'updateSubscription'
   | 'deleteSubscription'
   | 'subscriptionsVersion'
+  | 'subscriptionChanges'
 >
 
 export function subscriptionRecords(db: Database): Subscriptions {
@@ -125,7 +140,7 @@ export function subscriptionRecords(db: Database): Subscriptions {
         if (before !== undefined) return toSubscription(before)
         if ((counted?.count ?? 0) >= maxOfAccount) return undefined
         const created = { ...UNUSED_SUBSCRIPTION, ...subscription }
-        await Promise.all([tx.run(INSERT, valuesOf(created)), tx.run(RAISE_VERSION)])
+        await Promise.all([tx.run(INSERT, valuesOf(created)), tx.run(RAISE_VERSION, [[created.id], true])])
         return created
       }),
     async getSubscription(id) {
@@ -142,6 +157,13 @@ export function subscriptionRecords(db: Database): Subscriptions {
     async subscriptionsVersion() {
       return (await db.rows<{ value: number }>(VERSION))[0]?.value ?? 0
     },
+    async subscriptionChanges(range) {
+      if (isTooFar(range)) return undefined
+      return changedIds(
+        await db.rows<{ version: number; id: string }>(CHANGES, [range.after, range.upTo]),
+        range,
+      )
+    },
     updateSubscription: (id, patch, onlyIf = {}) =>
       db.write(async (tx) => {
         const [, [row]] = await Promise.all([
@@ -150,10 +172,14 @@ export function subscriptionRecords(db: Database): Subscriptions {
         ])
         if (row === undefined) return undefined
         const found = toSubscription(row)
-        if (!matchesOnlyIf(found, onlyIf)) return undefined
+        if (!hasValues(found, onlyIf)) return undefined
+        if (hasValues(found, patch)) return found
         const changed = { ...found, ...patch }
-        if (Object.keys(patch).length > 0)
-          await Promise.all([tx.run(UPDATE, valuesOf(changed)), tx.run(RAISE_VERSION)])
+        const isSelection = changesSelection(found, patch)
+        await Promise.all([
+          tx.run(UPDATE, valuesOf(changed)),
+          tx.run(RAISE_VERSION, [[found.id], isSelection]),
+        ])
         return changed
       }),
     async deleteSubscription(id) {
@@ -162,7 +188,7 @@ export function subscriptionRecords(db: Database): Subscriptions {
         const [, count] = await Promise.all([
           tx.rows(LOCK_VERSION),
           tx.run(DELETE, [key]),
-          tx.run(RAISE_VERSION),
+          tx.run(RAISE_VERSION, [[key], true]),
         ])
         return count
       })
@@ -204,6 +230,7 @@ export async function lockForHealth(tx: Queries, health: readonly ReceiverHealth
 export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
   if (health.length === 0) return
   const changes = [...sumHealth(health)]
+  const disabling = idsToDisable(health)
   const values = [
     changes.map(({ id }) => id),
     changes.map(({ successAtMs }) => successAtMs !== null),
@@ -221,13 +248,20 @@ export async function noteHealth(tx: Queries, health: readonly ReceiverHealth[])
       locked.map(({ id }) => id),
     ]),
     // Also if none was disabled, because the worker has stopped and must read the subscription again.
-    changes.some(({ disable }) => disable !== null) ? tx.run(RAISE_VERSION) : 0,
+    disabling.length > 0 ? tx.run(RAISE_VERSION, [disabling, true]) : 0,
   ])
 }
 
 /** For health that is outdated; a worker that disables its subscription has stopped and must read it again. */
 export async function ignoreHealth(tx: Queries, health: readonly ReceiverHealth[]): Promise<void> {
-  if (health.some(({ disable }) => disable !== null)) await tx.run(RAISE_VERSION)
+  const disabling = idsToDisable(health)
+  if (disabling.length > 0) await tx.run(RAISE_VERSION, [disabling, false])
+}
+
+function idsToDisable(health: readonly ReceiverHealth[]): string[] {
+  return [
+    ...new Set(health.filter(({ disable }) => disable !== null).map(({ subscriptionId }) => subscriptionId)),
+  ]
 }
 
 function sumHealth(health: readonly ReceiverHealth[]): Iterable<HealthChange> {

@@ -6,6 +6,7 @@ import { MARKS_TABLE } from '../copy/copy-side.ts'
 /** Tables that are not copied: they are rebuilt from copied data, or are of no use in another store. */
 const NOT_COPIED: Record<string, string> = {
   changes: 'only invalidates what other processes have in memory',
+  subscription_changes: 'only invalidates what other processes have in memory',
   leases: 'belongs to the processes that use this store',
   idempotency_claims: 'belongs to the processes that use this store',
   shared_counts: 'belongs to the processes that use this store',

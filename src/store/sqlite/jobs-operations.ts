@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { deliveryId } from '../jobs/delivery-id.ts'
 import type { ClaimedRow, OutcomeRow, PlannedRows } from '../jobs/job-rows.ts'
 import type { Enqueued, JobClaim, LogEnd, PlannedJobs, ReceiverHealth } from '../jobs.ts'
-import { SUBSCRIPTIONS_VERSION, subscriptionWriters } from './jobs-subscriptions.ts'
+import { SELECTIONS_VERSION, SUBSCRIPTIONS_VERSION, subscriptionWriters } from './jobs-subscriptions.ts'
 
 const POSITION = 'position'
 const LOG = 'log'
@@ -68,6 +68,8 @@ export function jobWrites(db: DatabaseSync) {
     return value === undefined ? undefined : Number(value)
   }
 
+  const mark = (name: string) => Number(readMark.get(name)?.value ?? 0)
+
   const operations = {
     ...subscriptions,
     startAt({ id, newestSeq }: LogEnd, before: number | undefined): number {
@@ -85,7 +87,10 @@ export function jobWrites(db: DatabaseSync) {
       planned: PlannedRows,
     ): boolean {
       if (position() !== after) return false
-      if (version !== undefined && version !== Number(readMark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0))
+      if (
+        version !== undefined &&
+        (version < mark(SELECTIONS_VERSION) || version > mark(SUBSCRIPTIONS_VERSION))
+      )
         return false
       write(planned)
       writeMark.run(POSITION, upTo)

@@ -82,4 +82,15 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
     name: 'pending deliveries of a webhook by number',
     sql: 'CREATE INDEX jobs_by_number ON jobs (subscription_id, number);',
   },
+  {
+    version: 3,
+    name: 'the newest changes of subscriptions',
+    sql: `
+      CREATE TABLE subscription_changes (
+        version INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        PRIMARY KEY (version, id)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { matchesOnlyIf } from '../jobs/only-if.ts'
+import { changesSelection, hasValues } from '../jobs/has-values.ts'
+import { changedIds, isTooFar, LISTED_CHANGES } from '../jobs/listed-changes.ts'
 import { SUBSCRIPTION_COLUMNS } from '../jobs/subscription-columns.ts'
 import {
   DELETE_ROWS,
@@ -11,11 +12,14 @@ import {
   type SubscriptionPatch,
   type SubscriptionPlace,
   type SubscriptionRecord,
+  type VersionRange,
 } from '../jobs.ts'
 import { oneStateOf } from './open.ts'
 import { asRecord, type Row, recordOf } from './rows.ts'
 
 export const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
+/** The last version that created or deleted a subscription or changed which events one wants. */
+export const SELECTIONS_VERSION = 'selections_version'
 /** The time of the last success is not written more often than this. */
 const SUCCESS_STEP_MS = 1_000
 const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
@@ -33,6 +37,9 @@ export function subscriptionReaders(db: DatabaseSync) {
      AND active >= ? ORDER BY created_at, id LIMIT ?`,
   )
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
+  const changes = db.prepare(
+    'SELECT version, id FROM subscription_changes WHERE version > ? AND version <= ?',
+  )
   return {
     getSubscription: (id: string) => recordOf(byId.get(id), toSubscription),
     // In one state, because a page without those that were just deleted could be empty and look like the end.
@@ -54,6 +61,13 @@ export function subscriptionReaders(db: DatabaseSync) {
       return found.map(asRecord<SubscriptionPlace>)
     },
     subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
+    subscriptionChanges: (range: VersionRange): string[] | undefined =>
+      isTooFar(range)
+        ? undefined
+        : changedIds(
+            changes.all(range.after, range.upTo).map(asRecord<{ version: number; id: string }>),
+            range,
+          ),
   }
 }
 
@@ -64,7 +78,14 @@ export function subscriptionWriters(db: DatabaseSync) {
   const removeJobs = db.prepare(
     `DELETE FROM jobs WHERE number IN (SELECT number FROM jobs WHERE subscription_id = ? LIMIT ${DELETE_ROWS})`,
   )
-  const bump = db.prepare('INSERT INTO marks VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1')
+  const raise = db.prepare(
+    'INSERT INTO marks VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value',
+  )
+  const setMark = db.prepare(
+    'INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  )
+  const listChange = db.prepare('INSERT INTO subscription_changes VALUES (?, ?)')
+  const unlistChanges = db.prepare('DELETE FROM subscription_changes WHERE version <= ?')
   const succeeded = db.prepare(
     `UPDATE subscriptions SET failing_since = NULL, last_success_at = ?1
      WHERE id = ?2 AND (failing_since IS NOT NULL OR last_success_at IS NULL OR last_success_at < ?1 - ${SUCCESS_STEP_MS})`,
@@ -76,7 +97,12 @@ export function subscriptionWriters(db: DatabaseSync) {
     `UPDATE subscriptions SET active = 0, disabled_reason = ?1, disabled_at = ?2
      WHERE id = ?3 AND active = 1 AND (?4 IS NULL OR failing_since <= ?4)`,
   )
-  const changed = () => void bump.run(SUBSCRIPTIONS_VERSION)
+  const changed = (id: string, isSelection = true) => {
+    const version = Number(raise.get(SUBSCRIPTIONS_VERSION)?.value)
+    if (isSelection) setMark.run(SELECTIONS_VERSION, version)
+    listChange.run(version, id)
+    unlistChanges.run(version - LISTED_CHANGES)
+  }
 
   return {
     createSubscription(sub: NewSubscription, maxOfAccount: number): SubscriptionRecord | undefined {
@@ -89,7 +115,7 @@ export function subscriptionWriters(db: DatabaseSync) {
       db.prepare(`INSERT INTO subscriptions (${names.join()}) VALUES (${marks.join()})`).run(
         ...entries.map(([, value]) => toColumn(value)),
       )
-      changed()
+      changed(sub.id)
       return read.getSubscription(sub.id)
     },
     updateSubscription(
@@ -98,20 +124,19 @@ export function subscriptionWriters(db: DatabaseSync) {
       onlyIf: OnlyIf = {},
     ): SubscriptionRecord | undefined {
       const found = read.getSubscription(id)
-      if (found === undefined || !matchesOnlyIf(found, onlyIf)) return undefined
+      if (found === undefined || !hasValues(found, onlyIf)) return undefined
+      if (hasValues(found, patch)) return found
       const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
-      if (entries.length > 0) {
-        const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
-        db.prepare(`UPDATE subscriptions SET ${sets} WHERE id = ?`).run(
-          ...entries.map(([, value]) => toColumn(value)),
-          id,
-        )
-        changed()
-      }
+      const sets = entries.map(([name]) => `${SUBSCRIPTION_COLUMNS[name]} = ?`).join(', ')
+      db.prepare(`UPDATE subscriptions SET ${sets} WHERE id = ?`).run(
+        ...entries.map(([, value]) => toColumn(value)),
+        id,
+      )
+      changed(id, changesSelection(found, patch))
       return read.getSubscription(id)
     },
     deleteSubscription(id: string): boolean {
-      changed()
+      changed(id)
       return Number(remove.run(id).changes) > 0
     },
     /** Deletes some of the jobs and returns whether there may be more. */
@@ -122,11 +147,11 @@ export function subscriptionWriters(db: DatabaseSync) {
       if (reason === null) return
       disable.run(reason, atMs, subscriptionId, failingBeforeMs ?? null)
       // Also when it was not disabled, because its worker has stopped and must read it again.
-      changed()
+      changed(subscriptionId)
     },
     /** For health that is outdated; a worker that disables its subscription has stopped here too. */
-    ignoreHealth({ disable: reason }: ReceiverHealth): void {
-      if (reason !== null) changed()
+    ignoreHealth({ subscriptionId, disable: reason }: ReceiverHealth): void {
+      if (reason !== null) changed(subscriptionId, false)
     },
   }
 }
