@@ -127,6 +127,8 @@ export interface DueSubscription {
 export interface JobClaim {
   readonly subscriptionId: string
   readonly limit: number
+  /** No more jobs are taken once the texts of their events have reached this length. Omitted: any length. */
+  readonly maxBytes?: number
   readonly claimMs: number
 }
 

@@ -21,6 +21,8 @@ export interface DeliveryBody {
 }
 
 export const BATCH_EVENTS = 100
+/** A batch ends before the event that would make it longer, but has at least one. */
+export const BATCH_BYTES = 1024 * 1024
 
 /** A single event is the body itself. A batch is an array, even with only one event. */
 export function deliveryBody(jobs: readonly Job[], batch: boolean): DeliveryBody {
@@ -59,12 +61,14 @@ export async function deliver(
   parcel: DeliveryBody,
 ): Promise<DeliveryAttempt> {
   const { poster, clock } = deps
-  const { id, kind, body } = parcel
+  const { id, kind } = parcel
+  // Encoded once, because it is signed up to four times and then sent.
+  const body = Buffer.from(parcel.body)
   const timestampS = Math.floor(clock.now() / 1000)
   const headers = {
     'Content-Type': 'application/json',
     'User-Agent': 'Tapeline-Webhooks/1',
-    'Content-Length': String(Buffer.byteLength(body)),
+    'Content-Length': String(body.length),
     'X-Svc-Event': kind,
     'X-Svc-Delivery': id,
     ...target.signer.headers({ id, timestampS, body }),

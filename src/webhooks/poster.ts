@@ -4,7 +4,7 @@ import type { Guard } from './guard.ts'
 /** Sends one POST to a receiver; `post.ts` implements it. */
 export interface Poster {
   /** Never rejects: every error becomes a failed post. */
-  post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<PostResult>
+  post(url: URL, headers: Readonly<Record<string, string>>, body: Buffer | string): Promise<PostResult>
   close(): void
 }
 

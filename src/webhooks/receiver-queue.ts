@@ -1,12 +1,14 @@
 import { type Breaker, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Job, SubscriptionRecord } from '../store/jobs.ts'
+import type { Job, JobClaim, SubscriptionRecord } from '../store/jobs.ts'
 import type { DeliveryPauseReason } from './credits.ts'
-import { BATCH_EVENTS } from './deliver.ts'
+import { BATCH_BYTES, BATCH_EVENTS } from './deliver.ts'
 import type { WebhookSigner } from './sign.ts'
 
 /** A claimed job, and the time (by `elapsedMs` of this process) until which the claim certainly holds. */
 export interface BufferedJob extends Job {
+  /** Length of the event's text. */
+  readonly bytes: number
   readonly claimEndsMs: number
 }
 
@@ -55,6 +57,7 @@ export interface DeliveryTarget {
 const FAST_SLOTS = 16
 /** Jobs claimed ahead for receivers that answer quickly, so that they never wait for the store. */
 const FAST_AHEAD = 256
+const AHEAD_BYTES = 1024 * 1024
 const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 /** How long an event of a batch waits for more events. */
@@ -82,11 +85,39 @@ export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clo
   }
 }
 
-/** How many jobs to claim now; 0 if the buffer holds enough. */
-export function claimNow(queue: ReceiverQueue): number {
-  if (queue.subscription.batch) return Math.max(0, BATCH_EVENTS - queue.buffer.length)
+export type ClaimRoom = Required<Pick<JobClaim, 'limit' | 'maxBytes'>>
+
+/** How much to claim now; undefined if the buffer holds enough. */
+export function claimNow(queue: ReceiverQueue): ClaimRoom | undefined {
+  const { subscription, buffer } = queue
+  const bytes = bytesOf(buffer)
+  if (subscription.batch) {
+    if (isBatchFull(queue)) return undefined
+    return { limit: BATCH_EVENTS - buffer.length, maxBytes: BATCH_BYTES - bytes }
+  }
   const size = queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
-  return queue.buffer.length < size / 2 ? size : 0
+  if (buffer.length >= size / 2 || bytes >= AHEAD_BYTES / 2) return undefined
+  return { limit: size, maxBytes: AHEAD_BYTES - bytes }
+}
+
+/** Takes the jobs of the next delivery from the buffer. */
+export function takeNext({ subscription, buffer }: ReceiverQueue): BufferedJob[] {
+  let count = 0
+  let bytes = 0
+  for (const job of buffer.slice(0, subscription.batch ? BATCH_EVENTS : 1)) {
+    bytes += job.bytes
+    if (count > 0 && bytes > BATCH_BYTES) break
+    count++
+  }
+  return buffer.splice(0, count)
+}
+
+function isBatchFull({ buffer }: ReceiverQueue): boolean {
+  return buffer.length >= BATCH_EVENTS || bytesOf(buffer) >= BATCH_BYTES
+}
+
+export function bytesOf(jobs: readonly BufferedJob[]): number {
+  return jobs.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 /** When many attempts are in flight, the first slots of waiting queues come before further slots of the others. */
@@ -97,8 +128,7 @@ export function slotsOf(queue: ReceiverQueue, isCrowded: boolean): number {
 
 /** How much longer an incomplete batch waits; 0 if the buffer is to be sent now. */
 export function batchWaitMs(queue: ReceiverQueue, nowMs: number): number {
-  const { subscription, buffer } = queue
-  if (!subscription.batch || buffer.length >= BATCH_EVENTS) return 0
+  if (!queue.subscription.batch || isBatchFull(queue)) return 0
   queue.batchDueMs ??= nowMs + BATCH_WAIT_MS
   const leftMs = queue.batchDueMs - nowMs
   // If the clock was set back, the batch must not wait that much longer.

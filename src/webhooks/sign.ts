@@ -22,7 +22,7 @@ export function newSecret(randomBytes: RandomBytes): string {
 
 export interface WebhookSigner {
   /** The headers that authenticate a body. */
-  headers(delivery: { id: string; timestampS: number; body: string }): Record<string, string>
+  headers(delivery: { id: string; timestampS: number; body: Buffer | string }): Record<string, string>
 }
 
 /** Derives the keys once for all deliveries to a receiver. */
@@ -31,15 +31,15 @@ export function createWebhookSigner({ current, previous }: SigningSecrets): Webh
   const older = previous === null ? undefined : keysOf(previous)
   return {
     headers({ id, timestampS, body }) {
-      const stamped = `${id}.${timestampS}.${body}`
+      const stamp = `${id}.${timestampS}.`
       const signatures = [keys, ...(older === undefined ? [] : [older])].map(
-        ({ standard }) => `v1,${hmac(standard, stamped, 'base64')}`,
+        ({ standard }) => `v1,${hmac(standard, 'base64', stamp, body)}`,
       )
       return {
-        'X-Svc-Signature': `sha256=${hmac(keys.svc, body, 'hex')}`,
+        'X-Svc-Signature': `sha256=${hmac(keys.svc, 'hex', body)}`,
         ...(older === undefined
           ? {}
-          : { 'X-Svc-Signature-Previous': `sha256=${hmac(older.svc, body, 'hex')}` }),
+          : { 'X-Svc-Signature-Previous': `sha256=${hmac(older.svc, 'hex', body)}` }),
         'webhook-id': id,
         'webhook-timestamp': String(timestampS),
         'webhook-signature': signatures.join(' '),
@@ -55,6 +55,8 @@ function keysOf(secret: string): { svc: KeyObject; standard: KeyObject } {
   }
 }
 
-function hmac(key: KeyObject, text: string, encoding: 'hex' | 'base64'): string {
-  return createHmac('sha256', key).update(text).digest(encoding)
+function hmac(key: KeyObject, encoding: 'hex' | 'base64', ...parts: (Buffer | string)[]): string {
+  const sum = createHmac('sha256', key)
+  for (const part of parts) sum.update(part)
+  return sum.digest(encoding)
 }

@@ -9,13 +9,18 @@ import { accept, hang, type Receiver, startReceiver, status } from '../../test/f
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import { newEvent } from '../events/event.ts'
 import { systemClock } from '../kit/clock.ts'
+import { appendEvents } from '../store/conformance/chain-engine.ts'
+import type { JobClaim } from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
 import { CLAIM_MS } from './work.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
 /** A time limit for answers that even a shared machine does not reach. */
 const PATIENT_MS = 40_000
+const MIB = 1024 * 1024
+const BLOCK = { daa_score: 1n, blue_score: 1n, timestamp: '2026-03-14T04:00:00.000Z', transaction_ids: [] }
 const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
 
 /** Deliveries that cost nothing. */
@@ -62,6 +67,37 @@ test('every event arrives once over kept connections, signed both ways, and cost
   assert.equal(await rig.creditsUsed(owner.accountId), 300)
   assert.deepEqual(new Set(await stateOf(rig, owner.accountId, subscription.id)), new Set(['delivered']))
 })
+
+for (const batch of [false, true]) {
+  test(`long events are claimed and sent about 1 MiB at a time (${batch ? 'batches' : 'one by one'})`, async (t) => {
+    const { rig, subscribe } = await setUp(t)
+    const receiver = await startReceiver()
+    const claim = rig.jobs.claim.bind(rig.jobs)
+    const claimed: number[] = []
+    t.mock.method(rig.jobs, 'claim', async (asked: JobClaim) => {
+      const jobs = await claim(asked)
+      claimed.push(jobs.reduce((sum, { event }) => sum + event.text.length, 0))
+      return jobs
+    })
+    const { secret } = await subscribe(receiver, { batch })
+    const longest = 300_000
+    const lengths = [...Array.from({ length: 30 }, () => 100_000), longest, ...Array(10).fill(200_000)]
+    const events = lengths.map((length) =>
+      newEvent({
+        ...{ kind: 'block_added', network: 'testnet-10', createdAtMs: 1 },
+        data: { ...BLOCK, hash: 'é'.repeat(length / 2) },
+      }),
+    )
+    rig.tail.announce(await appendEvents(rig.chain, events))
+    await until('all events', () => receiver.accepted.size === events.length)
+    const bodies = receiver.received.map(({ body }) => Buffer.byteLength(body))
+    assert.ok(Math.max(...bodies) <= MIB + 100, `${bodies}`)
+    if (batch) assert.ok(receiver.received.length <= 8, `${receiver.received.length} batches`)
+    assert.ok(Math.max(...claimed) <= MIB + longest, `${claimed}`)
+    for (const { headers, body } of receiver.received)
+      new Webhook(secret).verify(body, headers as Record<string, string>)
+  })
+}
 
 test('a creation that is repeated finds the webhook of the first try, also where the store was away right after it', async (t) => {
   const { rig, owner } = await setUp(t)

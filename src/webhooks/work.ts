@@ -3,7 +3,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
-import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, notSent, signerOf } from './deliver.ts'
+import { type DeliveryAttempt, deliver, deliveryBody, notSent, signerOf } from './deliver.ts'
 import { disabling, isKeyEnd, pausedTooLong } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { InFlight } from './in-flight.ts'
@@ -12,12 +12,15 @@ import type { Poster } from './poster.ts'
 import {
   type BufferedJob,
   batchWaitMs,
+  bytesOf,
+  type ClaimRoom,
   claimNow,
   createReceiverQueue,
   type DeliveryTarget,
   type ReceiverQueue,
   SLOW_ANSWER_MS,
   stopBatchWait,
+  takeNext,
 } from './receiver-queue.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './write-outcomes.ts'
 
@@ -176,10 +179,10 @@ export class DeliveryWorker {
     while (this.#inFlight.hasRoom(queue)) {
       if (queue.buffer.length === 0 || this.#isBatchWaiting(queue)) break
       if (!queue.breaker.tryEnter()) break
-      void this.#run(queue, queue.buffer.splice(0, queue.subscription.batch ? BATCH_EVENTS : 1))
+      void this.#run(queue, takeNext(queue))
     }
-    const limit = claimNow(queue)
-    if (queue.hungry && limit > 0 && queue.breaker.state() !== 'open') void this.#claim(queue, limit)
+    const room = claimNow(queue)
+    if (queue.hungry && room !== undefined && queue.breaker.state() !== 'open') void this.#claim(queue, room)
   }
 
   #watchAges(): void {
@@ -210,7 +213,7 @@ export class DeliveryWorker {
     return true
   }
 
-  async #claim(queue: ReceiverQueue, limit: number): Promise<void> {
+  async #claim(queue: ReceiverQueue, room: ClaimRoom): Promise<void> {
     if (queue.claiming) return
     const { store, clock, log } = this.#deps
     queue.claiming = true
@@ -219,10 +222,11 @@ export class DeliveryWorker {
       // Measured on this process's clock from before the claim was sent, so that it never seems to last longer than it
       // does.
       const claimEndsMs = elapsedMs(clock) + CLAIM_MS
-      const jobs = await store.claim({ subscriptionId: queue.id, limit, claimMs: CLAIM_MS })
+      const claimed = await store.claim({ subscriptionId: queue.id, ...room, claimMs: CLAIM_MS })
+      const jobs = claimed.map((job) => ({ ...job, bytes: Buffer.byteLength(job.event.text), claimEndsMs }))
       if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs)
-      else queue.buffer.push(...jobs.map((job) => ({ ...job, claimEndsMs })))
-      if (jobs.length === limit) queue.hungry = true
+      else queue.buffer.push(...jobs)
+      if (jobs.length === room.limit || bytesOf(jobs) >= room.maxBytes) queue.hungry = true
     } catch (err) {
       if (!this.#isClosing) log.error({ err }, 'jobs could not be claimed')
     } finally {

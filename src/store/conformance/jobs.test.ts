@@ -155,6 +155,24 @@ for (const engine of ENGINES) {
       assert.equal(again?.event.text, '{"seq":1}')
     }))
 
+  test(`${engine.name}: a claim ends with the event that reaches its length, and leaves the rest to the next one`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      const texts = ['a'.repeat(400), 'é'.repeat(400), 'c'.repeat(10), 'd'.repeat(5_000), 'e']
+      const events = texts.map((text, index) => ({ ...event(index + 1), text }))
+      const jobs = events.map(({ seq }) => ({ subscriptionId: 'wh_a', seq }))
+      await store.plan({ after: 0, upTo: events.length, events, jobs })
+      const next = async (limit: number) =>
+        (await store.claim({ subscriptionId: 'wh_a', limit, maxBytes: 1_000, claimMs: 25_000 })).map(
+          (job) => job.event.seq,
+        )
+      assert.deepEqual(await next(10), [1, 2], 'bytes count, not characters')
+      assert.deepEqual(await next(10), [3, 4])
+      assert.deepEqual(await next(10), [5])
+      assert.deepEqual(await next(10), [])
+    }))
+
   test(`${engine.name}: a worker whose claim expired cannot settle a job that another one has claimed`, () =>
     withJobs(engine, async (store, claimAt) => {
       await store.createSubscription(subscription('wh_a'), 10)

@@ -17,13 +17,19 @@ const PRUNE_ROWS = 5_000
 
 const CLAIM = statement(
   'job_claim',
+  // The stored length of a text is known without reading it.
   `WITH due AS (
-     SELECT number, due_at FROM jobs WHERE subscription_id = $1 AND due_at <= now_ms()
+     SELECT number, due_at, payload FROM jobs WHERE subscription_id = $1 AND due_at <= now_ms()
      ORDER BY due_at, number LIMIT $2 FOR UPDATE SKIP LOCKED),
+   sized AS (
+     SELECT d.number, d.due_at, octet_length(p.body) AS bytes,
+       sum(octet_length(p.body)) OVER (ORDER BY d.due_at, d.number) AS total
+     FROM due d JOIN job_payloads p ON p.id = d.payload),
+   taken AS (SELECT number, due_at FROM sized WHERE $4::bigint IS NULL OR total - bytes < $4::bigint),
    token AS (SELECT next_number('job_claims') AS claim),
    claimed AS (
-     UPDATE jobs j SET due_at = now_ms() + $3::bigint, claim = token.claim FROM due, token
-     WHERE j.number = due.number RETURNING j.number, j.failures, j.payload, j.claim, due.due_at)
+     UPDATE jobs j SET due_at = now_ms() + $3::bigint, claim = token.claim FROM taken, token
+     WHERE j.number = taken.number RETURNING j.number, j.failures, j.payload, j.claim, taken.due_at)
    SELECT c.number, c.failures, c.claim, p.seq, p.event_id AS "eventId", p.kind, p.body
    FROM claimed c JOIN job_payloads p ON p.id = c.payload ORDER BY c.due_at, c.number`,
 )
@@ -145,8 +151,9 @@ type Settling = Pick<JobsStore, 'claim' | 'settle' | 'retryNow' | 'prune'>
 export function jobSettling(db: Database): Settling {
   const keepMonths = historyMonths(db)
   return {
-    async claim({ subscriptionId, limit, claimMs }) {
-      const rows = await db.write((tx) => tx.rows<ClaimedJobRow>(CLAIM, [subscriptionId, limit, claimMs]))
+    async claim({ subscriptionId, limit, claimMs, maxBytes = null }) {
+      const values = [subscriptionId, limit, claimMs, maxBytes]
+      const rows = await db.write((tx) => tx.rows<ClaimedJobRow>(CLAIM, values))
       return rows.map(({ number, failures, claim, seq, eventId, kind, body }) =>
         jobOf([number, failures, seq, eventId, kind, body], subscriptionId, claim),
       )

@@ -8,6 +8,8 @@ const POSITION = 'position'
 const LOG = 'log'
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
+/** Index into a ClaimedRow. */
+const CLAIMED_TEXT = 5
 /** Takes one step per subscription that has rows in a table, however many each has. */
 const ONE_PER_SUBSCRIPTION = (table: string) =>
   `WITH RECURSIVE s(id) AS (
@@ -98,10 +100,16 @@ export function jobWrites(db: DatabaseSync) {
     },
     enqueue: (planned: PlannedRows): Enqueued[] => write(planned, addOnce),
     claim(
-      { subscriptionId, limit }: JobClaim,
+      { subscriptionId, limit, maxBytes = Number.POSITIVE_INFINITY }: JobClaim,
       { nowMs, untilMs }: { nowMs: number; untilMs: number },
     ): ClaimedRow[] {
-      const rows = due.all(subscriptionId, nowMs, limit) as unknown as ClaimedRow[]
+      const rows: ClaimedRow[] = []
+      let bytes = 0
+      for (const row of due.iterate(subscriptionId, nowMs, limit) as Iterable<unknown>) {
+        rows.push(row as ClaimedRow)
+        bytes += Buffer.byteLength((row as ClaimedRow)[CLAIMED_TEXT])
+        if (bytes >= maxBytes) break
+      }
       for (const [number] of rows) claimJob.run(untilMs, number)
       return rows
     },

@@ -145,7 +145,9 @@ export class Receivers {
               process.clock.after?.(ANSWER_LIMIT_MS, () => end(failed('no answer within 15 s', 0))) ??
               (() => {})
             const answer = (result: Omit<PostResult, 'durationMs'>) => process.reach(() => end(result))
-            this.#time.after(this.#random.int(1, 120), () => this.#receive(url, headers, body, answer))
+            this.#time.after(this.#random.int(1, 120), () =>
+              this.#receive(url, headers, String(body), answer),
+            )
           }),
         close: () => {
           isClosed = true
