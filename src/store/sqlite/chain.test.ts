@@ -59,3 +59,38 @@ test('sqlite: an index of the first release is in the order of block times after
   )
   rmSync(folder, { recursive: true })
 })
+
+test('sqlite: one read of the event log examines about a megabyte of long events, and all of them are found', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
+  const file = join(folder, 'chain.db')
+  const [writer, { events, ...reader }] = [
+    openSqliteChain({ file, clock: systemClock, inline: true }),
+    openSqliteChain({ file, clock: systemClock }),
+  ]
+  const count = 500
+  const bytes = 50_000
+  const text = 'x'.repeat(bytes)
+  await appendEvents(
+    writer.chain,
+    Array.from({ length: count }, () => event('long', [address(1)], 1, text)),
+  )
+  // So many addresses are not looked up one by one.
+  const unknown = Array.from({ length: 65 }, (_, n) => address(1_000 + n))
+  for (const [filters, expected] of [
+    [undefined, count],
+    [[{ kinds: ['long'] }], count],
+    [[{ kinds: ['long'], addresses: unknown }], 0],
+  ] as const) {
+    let found = 0
+    for (let afterSeq = 0; afterSeq < count; ) {
+      const page = await events.after({ afterSeq, limit: count, ...(filters && { filters }) })
+      const examined = page.upToSeq - afterSeq
+      assert.ok(examined > 0 && examined * bytes < 2_000_000, `${examined} events in one read`)
+      found += page.events.length
+      afterSeq = page.upToSeq
+    }
+    assert.equal(found, expected)
+  }
+  await Promise.all([writer.close(), reader.close()])
+  rmSync(folder, { recursive: true })
+})

@@ -1,7 +1,7 @@
 /**
  * Where events are stored: the newest in a table with one row each, older ones packed into blocks.
  *
- *   append ──▶ event_tail ──TAIL_EVENTS newer ones──▶ event_blocks (BLOCK_EVENTS each, compressed)
+ *   append ──▶ event_tail ──TAIL_EVENTS newer ones──▶ event_blocks (up to BLOCK_EVENTS each, compressed)
  *
  * A block lists its kinds as bits, and `event_addresses` lists the blocks of an address, so that a read unpacks only
  * blocks that may hold what it wants. Tail and blocks are read in one transaction, because packing moves events.
@@ -16,10 +16,13 @@ import type { Row } from './rows.ts'
 /** Large enough that live readers find what they want without unpacking. */
 const TAIL_EVENTS = 256
 const BLOCK_EVENTS = 128
+/** A block of long events ends with the event that reaches this length. */
+const BLOCK_BYTES = 256 * 1024
 /** Where the clock was set back further than this, a new block begins, so that a block has events of about one time. */
 const CLOCK_SET_BACK_MS = 60_000
-/** About 3 MB of text. */
+/** About 3 MB of text, unless events are long. */
 const CACHED_BLOCKS = 32
+const CACHED_BYTES = 8 * 1024 * 1024
 /** With more kinds than this, several share a bit. */
 const KIND_BITS = 62
 
@@ -89,7 +92,11 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
   )
   const body = database.prepare('SELECT body FROM event_blocks WHERE last_seq = ?')
   const newest = database.prepare('SELECT max(last_seq) AS seq FROM event_blocks')
-  const cache = new Lru<number, PackedEvent[]>({ maxEntries: CACHED_BLOCKS })
+  const cache = new Lru<number, PackedEvent[]>({
+    maxEntries: CACHED_BLOCKS,
+    maxWeight: CACHED_BYTES,
+    weigh: lengthOf,
+  })
 
   function unpack(lastSeq: number): PackedEvent[] {
     const known = cache.get(lastSeq)
@@ -132,7 +139,14 @@ export function eventPacker(
   const insertAddress = database.prepare('INSERT OR IGNORE INTO event_addresses VALUES (?, ?)')
 
   function packOldest(upToSeq: number): void {
-    const oldestFirst = tail.all(upToSeq, BLOCK_EVENTS).map((row) => toParts(row, kinds))
+    const oldestFirst: PackedEvent[] = []
+    let read = 0
+    for (const row of tail.iterate(upToSeq, BLOCK_EVENTS)) {
+      const event = toParts(row, kinds)
+      oldestFirst.push(event)
+      read += sizeOf(event, ids)
+      if (read >= BLOCK_BYTES) break
+    }
     const events = oldestFirst.slice(0, countOfOneClock(oldestFirst))
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
@@ -169,6 +183,10 @@ function countOfOneClock(events: readonly PackedEvent[]): number {
 
 export function sizeOf({ seq, tail }: PackedEvent, ids: EventIds): number {
   return ids.headOf(seq).length + tail.length
+}
+
+export function lengthOf(events: readonly PackedEvent[]): number {
+  return events.reduce((sum, { tail }) => sum + tail.length, 0)
 }
 
 export function addressesOf(events: readonly PackedEvent[]): Set<string> {

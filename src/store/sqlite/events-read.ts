@@ -4,11 +4,13 @@ import { type EventIds, eventIds } from '../events/event-id.ts'
 import { wantedBy } from '../events/wanted.ts'
 import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { eventBlocks, kindBit, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
+import { eventBlocks, kindBit, kindTable, lengthOf, type PackedEvent, toParts } from './events-blocks.ts'
 import { oneStateOf } from './open.ts'
 
 /** Maximum number of blocks that one call unpacks, which takes about three milliseconds. */
 const MAX_UNPACKED = 12
+/** A call ends with the block, or the event outside of blocks, with which it has read texts of this length. */
+const MAX_READ_BYTES = 1024 * 1024
 /** Maximum number of blocks whose kinds one call checks. */
 const MAX_LISTED = 500
 /**
@@ -113,12 +115,16 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     const filters = query.filters?.map(prepared)
     const page = pageOf(query, toEvent)
     const packedUpTo = blocks.newestSeq()
+    let bytes = 0
     if (afterSeq < packedUpTo) {
       const candidates = blocksFor(filters, afterSeq)
       const unpacked = candidates.seqs.slice(0, MAX_UNPACKED)
       for (const lastSeq of unpacked) {
-        if (!page.addAll(blocks.unpack(lastSeq), afterSeq, until)) return page.cut(until)
+        const events = blocks.unpack(lastSeq)
+        if (!page.addAll(events, afterSeq, until)) return page.cut(until)
         if (lastSeq >= until) return page.upTo(until, until)
+        bytes += lengthOf(events)
+        if (bytes >= MAX_READ_BYTES) return page.upTo(lastSeq, until)
       }
       const isCut = candidates.seqs.length >= MAX_UNPACKED && (unpacked.at(-1) ?? 0) < packedUpTo
       const lookedAt = isCut ? (unpacked.at(-1) ?? packedUpTo) : Math.min(candidates.complete, packedUpTo)
@@ -127,7 +133,10 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     const from = Math.max(afterSeq, packedUpTo)
     const limit = filters === undefined ? query.limit + 1 : -1
     for (const row of tail.iterate(from, until, limit)) {
-      if (!page.add(toParts(row, kinds))) return page.cut(until)
+      const event = toParts(row, kinds)
+      if (!page.add(event)) return page.cut(until)
+      bytes += event.tail.length
+      if (bytes >= MAX_READ_BYTES) return page.upTo(event.seq, until)
     }
     return page.upTo(until, until)
   }
