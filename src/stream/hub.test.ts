@@ -7,6 +7,7 @@ import { storesIn } from '../../test/fakes/stores.ts'
 import { blockEvent, NETWORK } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { BUILT_IN_PLANS } from '../core/plan.ts'
+import { GAP_KIND } from '../events/gap-event.ts'
 import { createEventTail } from '../events/publish.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
@@ -294,5 +295,106 @@ test('a client that reads slowly has its time, even if the system clock is set f
   assert.equal(log.closedWith, 0)
   await pass(10)
   assert.notEqual(log.closedWith, 0)
+  member?.closed()
+})
+
+/** A connection of which as much is unsent as `unsentBytes` says. */
+function slowConnection(unsentBytes: () => number) {
+  const { connection, log } = recordingConnection()
+  const slow: StreamConnection = {
+    ...connection,
+    get unsentBytes() {
+      return unsentBytes()
+    },
+  }
+  return { connection: slow, log }
+}
+
+const UNREAD = {
+  after: () => assert.fail('read'),
+  bounds: async () => ({ oldestSeq: 1, newestSeq: 9, bytes: 0 }),
+}
+
+test('all subscriptions of a client that does not read wait as one', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  const hub = hubOver(UNREAD, 9)
+  t.after(() => hub.close())
+  let looks = 0
+  const { connection, log } = slowConnection(() => {
+    looks++
+    return 1024 * 1024
+  })
+  const member = hub.open(connection, client)
+  for (let id = 0; id < 20; id++)
+    member?.receive(`{"op":"subscribe","id":"s${id}","kinds":["block_added"],"resume_after":0}`)
+  await until('all are syncing', () => log.sent.join().split('"syncing"').length === 21)
+  looks = 0
+  await sleep(500)
+  assert.ok(looks < 150, `looked at ${looks} times`)
+})
+
+test('a client that reads slowly but steadily has its time; one that stops, or takes minutes, is too slow', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  for (const [readSeconds, expected] of [
+    [60, 'later'],
+    [1_000, 'at last'],
+  ] as const) {
+    const time = manualClock(0)
+    const clock = { ...time, elapsed: () => time.now() }
+    const hub = hubOver(UNREAD, 9, clock)
+    let unsent = 3_000_000
+    const { connection, log } = slowConnection(() => unsent)
+    const member = hub.open(connection, client)
+    member?.receive('{"op":"subscribe","kinds":["block_added"],"resume_after":0}')
+    await until('subscribed', () => /"type":"subscribed"/.test(log.sent.join()))
+    let second = 0
+    for (; log.closedWith === 0 && second < 2_000; second++) {
+      member?.alive()
+      if (second < readSeconds && second % 10 === 0) unsent -= 1_000
+      await nextTurn()
+      time.advance(1_000)
+    }
+    assert.equal(log.closedWith, 4408)
+    if (expected === 'later') assert.ok(second > 80 && second < 90, `after ${second} s`)
+    else assert.ok(second > 295 && second < 310, `after ${second} s`)
+    member?.closed()
+  }
+})
+
+test('what was held back is sent also where an event after it cannot be read', async (t) => {
+  const { client } = await setUp(t, 60_000)
+  const about = { createdAtMs: 0, addresses: [] }
+  const hub = hubOver(
+    {
+      after: async () => ({
+        events: [
+          { ...about, seq: 1, id: 'evt_1', kind: 'block_added', text: '{"seq":1}' },
+          { ...about, seq: 2, id: 'evt_2', kind: GAP_KIND, text: 'damaged' },
+        ],
+        upToSeq: 2,
+        more: false,
+      }),
+      bounds: async () => ({ oldestSeq: 1, newestSeq: 2, bytes: 0 }),
+    },
+    2,
+  )
+  t.after(() => hub.close())
+  let [held, isHeld] = [0, false]
+  const { connection } = recordingConnection()
+  const corked = {
+    ...connection,
+    hold: () => {
+      held++
+      isHeld = true
+    },
+    flush: () => {
+      isHeld = false
+    },
+  }
+  const member = hub.open(corked, client)
+  member?.receive('{"op":"subscribe","kinds":["block_added"],"resume_after":0}')
+  await until('a try', () => held > 0)
+  await nextTurn()
+  assert.equal(isHeld, false)
   member?.closed()
 })

@@ -94,22 +94,25 @@ export function createStreamHub(deps: {
   /** Several events at once become one write per client. */
   const publish = (events: readonly StoredEvent[]) => {
     const held = new Set<StreamSession>()
-    for (const event of events) {
-      if (event.kind === GAP_KIND) {
-        for (const { session } of members) session.sendGap(event)
-        continue
-      }
-      let frame: Buffer | undefined
-      for (const session of matcher.match(event)) {
-        frame ??= eventFrame(event.text)
-        if (events.length > 1 && !held.has(session)) {
-          held.add(session)
-          session.hold()
+    try {
+      for (const event of events) {
+        if (event.kind === GAP_KIND) {
+          for (const { session } of members) session.sendGap(event)
+          continue
         }
-        session.deliver(frame)
+        let frame: Buffer | undefined
+        for (const session of matcher.match(event)) {
+          frame ??= eventFrame(event.text)
+          if (events.length > 1 && !held.has(session)) {
+            held.add(session)
+            session.hold()
+          }
+          session.deliver(frame)
+        }
       }
+    } finally {
+      for (const session of held) session.flush()
     }
-    for (const session of held) session.flush()
   }
   const stopListening = tail.listen(publish, {
     isIdle: () => members.size === 0,

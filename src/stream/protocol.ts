@@ -25,11 +25,12 @@ export const PING_MS = 20_000
 /** A connection with more unsent bytes than this is closed as too slow. It gets no pong and no reply either. */
 export const MAX_UNSENT_BYTES = 4 * 1024 * 1024
 /**
- * Past events are read on while less than this is unsent. A client that stays above it for `MAX_STALLED_MS` is too
- * slow.
+ * Past events are read on while less than this is unsent. A client that stays above it is too slow after
+ * `MAX_STALLED_MS` in which it has read nothing, or after `MAX_DRAIN_MS` in any case.
  */
 export const RESUME_UNSENT_BYTES = 512 * 1024
 export const MAX_STALLED_MS = 30_000
+export const MAX_DRAIN_MS = 300_000
 export const MAX_SUBSCRIPTIONS = 50
 export const MAX_OPS_PER_SECOND = 20
 export const MAX_MESSAGE_BYTES = 1024 * 1024

@@ -14,6 +14,7 @@ import {
   type ClientMessage,
   chainGapFrame,
   eventFrame,
+  MAX_DRAIN_MS,
   MAX_MESSAGE_BYTES,
   MAX_OPS_PER_SECOND,
   MAX_STALLED_MS,
@@ -58,6 +59,8 @@ export interface SessionHost {
 const PAGE_EVENTS = 256
 const PAGE_BYTES = 256 * 1024
 const STALL_CHECK_MS = 10
+/** While a client reads nothing, it is looked at less and less often. */
+const MAX_STALL_CHECK_MS = 160
 const RETRY = { baseMs: 200, capMs: 5_000 }
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
@@ -83,6 +86,8 @@ export class StreamSession {
   #nextNumber = 1
   #opsWindowMs = 0
   #opsInWindow = 0
+  /** Shared by all subscriptions that wait for the client to read. */
+  #draining: Promise<boolean> | undefined
 
   constructor(host: SessionHost, connection: StreamConnection, client: { accountId: string; plan: Plan }) {
     this.#host = host
@@ -319,13 +324,16 @@ export class StreamSession {
     const missedSeq = Math.min(oldestSeq - 1, reachedSeq, firstSeq - 1)
     if (missedSeq > sub.sentSeq && sub.sentSeq < untilSeq) this.#sendMissedTo(sub, sub.sentSeq, missedSeq)
     this.#connection.hold()
-    for (const event of page.events) {
-      if (event.kind === GAP_KIND) this.#sendGapTo(sub, event)
-      else if (!wasSentByAnother(this.#subscriptions.values(), sub, event)) {
-        this.#connection.send(eventFrame(event.text))
+    try {
+      for (const event of page.events) {
+        if (event.kind === GAP_KIND) this.#sendGapTo(sub, event)
+        else if (!wasSentByAnother(this.#subscriptions.values(), sub, event)) {
+          this.#connection.send(eventFrame(event.text))
+        }
       }
+    } finally {
+      this.#connection.flush()
     }
-    this.#connection.flush()
     sub.sentSeq = reachedSeq
     if (sub.sentSeq < this.#host.seq) return 'more'
     this.#goLive(sub)
@@ -360,14 +368,30 @@ export class StreamSession {
 
   /** Waits until the client has read enough; false if it was too slow or has disconnected. */
   async #drained(): Promise<boolean> {
+    if (this.#ended || this.#connection.unsentBytes <= RESUME_UNSENT_BYTES) return !this.#ended
+    this.#draining ??= this.#untilDrained().finally(() => {
+      this.#draining = undefined
+    })
+    return this.#draining
+  }
+
+  async #untilDrained(): Promise<boolean> {
     const { clock } = this.#host
-    const endsAt = elapsedMs(clock) + MAX_STALLED_MS
+    const startedMs = elapsedMs(clock)
+    let readMs = startedMs
+    let unsent = this.#connection.unsentBytes
+    let pauseMs = STALL_CHECK_MS
     while (!this.#ended && this.#connection.unsentBytes > RESUME_UNSENT_BYTES) {
-      if (elapsedMs(clock) > endsAt) {
+      const nowMs = elapsedMs(clock)
+      const hasRead = this.#connection.unsentBytes < unsent
+      if (hasRead) readMs = nowMs
+      unsent = this.#connection.unsentBytes
+      if (nowMs - readMs > MAX_STALLED_MS || nowMs - startedMs > MAX_DRAIN_MS) {
         this.#connection.close(CLOSE_CODES.tooSlow, 'too slow')
         return false
       }
-      await clock.sleep(STALL_CHECK_MS)
+      await clock.sleep(pauseMs)
+      pauseMs = hasRead ? STALL_CHECK_MS : Math.min(2 * pauseMs, MAX_STALL_CHECK_MS)
     }
     return !this.#ended
   }

@@ -183,6 +183,7 @@ test('before its key is accepted a client is sent nothing; what it sent is answe
 for (const [what, flood] of [
   ['17 messages', (socket: WebSocket) => Array.from({ length: 17 }, () => socket.send('{"op":"ping"}'))],
   ['17 pings', (socket: WebSocket) => Array.from({ length: 17 }, () => socket.ping())],
+  ['17 pongs', (socket: WebSocket) => Array.from({ length: 17 }, () => socket.pong())],
   ['more than a megabyte', (socket: WebSocket) => [1, 2].map(() => socket.send('x'.repeat(600_000)))],
 ] as const) {
   test(`${what} before the key is accepted end the connection with 4429`, async (t) => {

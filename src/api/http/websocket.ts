@@ -173,10 +173,12 @@ function accept(
       refuse(socket, { code: CLOSE_CODES.tooMany, reason: 'too many messages before the key was checked' })
     }
   }
-  const keepMessage = (data: Buffer) => keep({ isPing: false, data })
-  const keepPing = (data: Buffer) => keep({ isPing: true, data })
+  const keepMessage = (data: Buffer) => keep({ kind: 'message', data })
+  const keepPing = (data: Buffer) => keep({ kind: 'ping', data })
+  const keepPong = (data: Buffer) => keep({ kind: 'pong', data })
   socket.on('message', keepMessage)
   socket.on('ping', keepPing)
+  socket.on('pong', keepPong)
   const late = setTimeout(() => {
     refuse(socket, { code: CLOSE_CODES.tryLater, reason: 'the key could not be checked in time' })
   }, options.checkWithinMs ?? CHECK_WITHIN_MS)
@@ -185,6 +187,7 @@ function accept(
     clearTimeout(late)
     socket.off('message', keepMessage)
     socket.off('ping', keepPing)
+    socket.off('pong', keepPong)
   }
 
   gate
@@ -205,14 +208,15 @@ function accept(
       const client = hub.open(connectionOf(socket, raw), { accountId, plan, recheck })
       if (client === undefined) return
       settle()
-      const receive = ({ isPing, data }: EarlyFrame) => {
+      const receive = ({ kind, data }: EarlyFrame) => {
         client.alive()
-        if (isPing) client.ping(data)
+        if (kind === 'ping') client.ping(data)
+        else if (kind === 'pong') client.pong()
         else client.receive(data.toString('utf8'))
       }
-      socket.on('message', (data: Buffer) => receive({ isPing: false, data }))
-      socket.on('ping', (data) => receive({ isPing: true, data }))
-      socket.on('pong', () => client.pong())
+      socket.on('message', (data: Buffer) => receive({ kind: 'message', data }))
+      socket.on('ping', (data) => receive({ kind: 'ping', data }))
+      socket.on('pong', (data) => receive({ kind: 'pong', data }))
       socket.on('close', () => client.closed())
       for (const frame of early.splice(0)) receive(frame)
     })
@@ -223,7 +227,7 @@ function accept(
 }
 
 interface EarlyFrame {
-  readonly isPing: boolean
+  readonly kind: 'message' | 'ping' | 'pong'
   readonly data: Buffer
 }
 
