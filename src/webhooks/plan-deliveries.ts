@@ -20,6 +20,11 @@ export interface Planner {
   /** A subscription is about to be added, which need not get earlier events. */
   beforeAdding(): Promise<void>
   readonly position: number
+  /**
+   * The position that the store has. Events after it may still be planned, for a subscription that was added since, even
+   * if the position in memory is past them.
+   */
+  readonly written: number
   close(): Promise<void>
 }
 
@@ -200,6 +205,9 @@ export async function startPlanner(deps: {
     },
     get position() {
       return position
+    },
+    get written() {
+      return written
     },
     async close() {
       closed = true

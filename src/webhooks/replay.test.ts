@@ -35,6 +35,29 @@ test('twenty replays of pending events add nothing', async (t) => {
   }
 })
 
+test('events that arrive while a webhook is created, and are replayed right after, are delivered and charged once', async (t) => {
+  const rig = await startRig()
+  t.after(() => rig.close())
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const owner = await rig.createOwner()
+  const create = rig.jobs.createSubscription.bind(rig.jobs)
+  t.mock.method(rig.jobs, 'createSubscription', async (...asked: Parameters<typeof create>) => {
+    await rig.emitBlocks(3)
+    await until('the position in memory', () => rig.webhooks.delay()?.unplannedEvents === 0)
+    return create(...asked)
+  })
+  const { subscriptions } = rig.webhooks
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+  const { subscription } = await subscriptions.create(owner, asked)
+  await subscriptions.replay(owner.accountId, subscription.id, { afterSeq: 0 })
+  await rig.emitBlocks(1)
+  await until('planned', async () => (await rig.jobs.position()) === 4)
+  await until('delivered', async () => (await rig.webhooks.status()).pending === 0)
+  assert.deepEqual(receiver.received.map(({ events }) => events[0]?.seq).sort(), [1, 2, 3, 4])
+  assert.equal(await rig.creditsUsed(owner.accountId), 4)
+})
+
 test('many concurrent replays give one delivery of each event, at one credit', async (t) => {
   const { rig, receiver, owner, replay, pending } = await setUp(t)
   await rig.emitBlocks(300)

@@ -183,7 +183,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       randomBytes: deps.randomBytes,
       credits,
       upgrade: deps.upgrade,
-      plannedSeq: async () => planner?.position ?? (await store.position()) ?? 0,
+      plannedSeq: async () => planner?.written ?? (await store.position()) ?? 0,
       beforeAdding: async () => planner?.beforeAdding(),
       // After a failure, the next refresh reads them.
       onChange: () => reload().catch((err) => log.error({ err }, 'webhooks could not be read again')),
