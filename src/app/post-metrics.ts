@@ -24,8 +24,8 @@ export function countedPosters(open: OpenPoster, metrics: Metrics, environment: 
     const poster = open(options)
     return {
       ...poster,
-      async post(url, headers, body) {
-        const posted = await poster.post(url, headers, body)
+      async post(url, headers, body, isWanted) {
+        const posted = await poster.post(url, headers, body, isWanted)
         const result = posted.status === null ? 'none' : `${Math.floor(posted.status / 100)}xx`
         results.set(result, (results.get(result) ?? 0) + 1)
         durations.observe(posted.durationMs / 1000)

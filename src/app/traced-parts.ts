@@ -100,7 +100,7 @@ export function tracedPosters(open: OpenPoster, tracing: Tracing): OpenPoster {
     const poster = open(options)
     return {
       ...poster,
-      post: async (url, headers, body) =>
+      post: async (url, headers, body, isWanted) =>
         tracing.span(
           'deliver',
           {
@@ -112,7 +112,7 @@ export function tracedPosters(open: OpenPoster, tracing: Tracing): OpenPoster {
             },
             ended,
           },
-          () => poster.post(url, headers, body),
+          () => poster.post(url, headers, body, isWanted),
         ),
     }
   }

@@ -59,6 +59,7 @@ export async function deliver(
   deps: { poster: Poster; clock: Clock },
   target: { url: URL; signer: WebhookSigner },
   parcel: DeliveryBody,
+  isWanted?: () => boolean,
 ): Promise<DeliveryAttempt> {
   const { poster, clock } = deps
   const { id, kind } = parcel
@@ -73,7 +74,7 @@ export async function deliver(
     'X-Svc-Delivery': id,
     ...target.signer.headers({ id, timestampS, body }),
   }
-  const result = await poster.post(target.url, headers, body)
+  const result = await poster.post(target.url, headers, body, isWanted)
   const atMs = clock.now()
   return {
     delivered: result.status !== null && result.status >= 200 && result.status < 300,

@@ -10,6 +10,8 @@ export interface ReceiverConnection {
   bytes: ResponseBytes | undefined
   /** Completed exchanges on the current socket. */
   exchanges: number
+  /** Whether the request is still to be sent once the connection is open. */
+  isWanted: () => boolean
 }
 
 interface ResponseHead {

@@ -67,8 +67,8 @@ async function setUp(
     for (const socket of sockets) socket.destroy()
   })
   const url = new URL(`http://127.0.0.1:${port}/hook?a=b%20c`)
-  const post = (body = 'grüße') =>
-    poster.post(url, { 'Content-Length': String(Buffer.byteLength(body)), 'X-Own': '1' }, body)
+  const post = (body = 'grüße', isWanted?: () => boolean) =>
+    poster.post(url, { 'Content-Length': String(Buffer.byteLength(body)), 'X-Own': '1' }, body, isWanted)
   return { post, poster, requests, connections: () => connections, port }
 }
 
@@ -141,6 +141,23 @@ test('an idle connection that the receiver just closed is not a failed attempt; 
   const broken = await setUp(t, (_request, socket) => void socket.destroy())
   assert.match((await broken.post()).error ?? '', /connection failed: ECONNRESET/)
   assert.equal(broken.requests.length, 1)
+})
+
+test('what is no longer wanted is sent neither over a new connection nor a second time', async (t) => {
+  const { post, requests } = await setUp(t, (_request, socket, number) => {
+    if (number !== 2) return OK
+    socket.destroy()
+    return undefined
+  })
+  let isWanted = false
+  assert.equal((await post('a', () => isWanted)).status, null)
+  assert.equal(requests.length, 0)
+  isWanted = true
+  assert.equal((await post('b', () => isWanted)).status, 200)
+  const second = post('c', () => isWanted)
+  isWanted = false
+  assert.equal((await second).status, null)
+  assert.equal(requests.length, 2)
 })
 
 test('silence, half an answer, an endless body and invalid HTTP', async (t) => {

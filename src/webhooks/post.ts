@@ -2,6 +2,7 @@
  * One POST to a receiver, on connections that are kept per host.
  *
  *   opening ──▶ busy ──response complete──▶ idle ──post──▶ busy …
+ *      └── no longer wanted ──▶ closed
  *                 └── broken, cut off, or not to be used again ──▶ closed
  *
  * The connection resolves the name through the guard, so it goes to a checked address, with the original host for TLS
@@ -34,6 +35,7 @@ interface Pool {
 /** Includes the second try, if there is one; both share one time limit. */
 interface RunningPost {
   readonly startedMs: number
+  readonly isWanted: () => boolean
   expire: () => void
 }
 
@@ -79,6 +81,11 @@ export function createPoster(options: PosterOptions): Poster {
         connection.bytes = undefined
         connection.socket = pool.connect((...result) => {
           const [error, socket] = result
+          if (error === null && !connection.isWanted()) {
+            socket.destroy()
+            callback(new Error('no longer wanted'), null)
+            return
+          }
           if (error === null) connection.bytes = limitResponseBytes(socket)
           callback(...result)
         })
@@ -92,7 +99,10 @@ export function createPoster(options: PosterOptions): Poster {
       headersTimeout: 0,
       bodyTimeout: 0,
     })
-    const connection: ReceiverConnection = { client, socket: undefined, bytes: undefined, exchanges: 0 }
+    const connection: ReceiverConnection = {
+      ...{ client, socket: undefined, bytes: undefined, exchanges: 0 },
+      isWanted: () => true,
+    }
     // The connection was idle for too long or was closed by the receiver.
     client.on('disconnect', () => {
       if (pool.idle.includes(connection)) close(pool, connection)
@@ -117,6 +127,7 @@ export function createPoster(options: PosterOptions): Poster {
     request: Dispatcher.DispatchOptions,
     post: RunningPost,
   ): Promise<PostResult | 'stale'> {
+    connection.isWanted = post.isWanted
     return new Promise((resolve) => {
       const durationMs = () => Math.max(0, Math.round(clock.now() - post.startedMs))
       let exchange: Exchange | undefined
@@ -139,10 +150,10 @@ export function createPoster(options: PosterOptions): Poster {
   }
 
   return {
-    async post(url, headers, body) {
+    async post(url, headers, body, isWanted = () => true) {
       if (closed) return { ...NOTHING, error: 'the service is ending' }
       const request = { method: 'POST', path: `${url.pathname}${url.search}`, headers, body } as const
-      const post: RunningPost = { startedMs: clock.now(), expire() {} }
+      const post: RunningPost = { startedMs: clock.now(), isWanted, expire() {} }
       running.add(post)
       if (cancelCheck === undefined) checkLimits()
       try {
@@ -150,7 +161,8 @@ export function createPoster(options: PosterOptions): Poster {
         const first = await postOn(pool, pool.idle.pop() ?? openConnection(pool), request, post)
         if (first !== 'stale') return first
         const fresh = poolOf(url)
-        const second = closed ? first : await postOn(fresh, openConnection(fresh), request, post)
+        const second =
+          closed || !isWanted() ? first : await postOn(fresh, openConnection(fresh), request, post)
         return second === 'stale' ? { ...NOTHING, error: 'connection failed: ECONNRESET' } : second
       } finally {
         running.delete(post)

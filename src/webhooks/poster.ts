@@ -3,8 +3,17 @@ import type { Guard } from './guard.ts'
 
 /** Sends one POST to a receiver; `post.ts` implements it. */
 export interface Poster {
-  /** Never rejects: every error becomes a failed post. */
-  post(url: URL, headers: Readonly<Record<string, string>>, body: Buffer | string): Promise<PostResult>
+  /**
+   * Never rejects: every error becomes a failed post.
+   *
+   * @param isWanted asked when a new connection is open, which can take seconds; if not, nothing is sent
+   */
+  post(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer | string,
+    isWanted?: () => boolean,
+  ): Promise<PostResult>
   close(): void
 }
 

@@ -45,6 +45,8 @@ async function setUp(t: TestContext, webhooks: RigOptions['webhooks'] = QUICK) {
   return { rig, owner, subscribe }
 }
 
+type Owner = Awaited<ReturnType<Rig['createOwner']>>
+
 const stateOf = async (rig: Rig, accountId: string, id: string) =>
   (await rig.webhooks.subscriptions.deliveries(accountId, id, { limit: 100 })).map((row) => row.state)
 
@@ -625,4 +627,82 @@ test('jobs whose credits could not be reserved are tried again before their clai
   await until('delivery', () => receiver.accepted.size === 1)
   assert.ok(calls > 1)
   assert.ok(performance.now() - startedMs < CLAIM_MS / 2)
+})
+
+for (const [what, end] of [
+  [
+    'deleted',
+    ({ webhooks }: Rig, { accountId }: Owner, id: string) => webhooks.subscriptions.remove(accountId, id),
+  ],
+  [
+    'disabled',
+    ({ webhooks }: Rig, owner: Owner, id: string) =>
+      webhooks.subscriptions.patch(owner, id, { active: false }),
+  ],
+] as const) {
+  test(`nothing is sent to a webhook that is ${what} while a connection to it is opened`, async (t) => {
+    const looking = Promise.withResolvers<void>()
+    const found = Promise.withResolvers<void>()
+    let isSlow = false
+    let outcome: 'charged' | 'released' | undefined
+    const credits: Credits = {
+      ...FREE,
+      reserve: async (_, count) => ({
+        ...{ ok: true, count },
+        charge: async () => {
+          outcome = 'charged'
+        },
+        release: () => {
+          outcome = 'released'
+        },
+      }),
+    }
+    const { rig, owner } = await setUp(t, {
+      ...QUICK,
+      credits,
+      async resolve() {
+        if (isSlow) {
+          looking.resolve()
+          await found.promise
+        }
+        return [{ address: '127.0.0.1', family: 4 }]
+      },
+    })
+    const receiver = await startReceiver()
+    t.after(() => receiver.close())
+    const url = receiver.url.replace('127.0.0.1', 'hook.example')
+    const { subscription } = await rig.webhooks.subscriptions.create(owner, {
+      ...{ url, kinds: ['block_added'], addresses: [], batch: false },
+    })
+    isSlow = true
+    await rig.emitBlocks(1)
+    await looking.promise
+    await end(rig, owner, subscription.id)
+    found.resolve()
+    await until('the attempt is over', () => outcome !== undefined)
+    assert.deepEqual([outcome, receiver.received.length], ['released', 0])
+  })
+}
+
+test('jobs whose claim has almost run out while credits were reserved are claimed again before they are sent', async (t) => {
+  let shiftMs = 0
+  const clock = { ...systemClock, elapsed: () => performance.now() + shiftMs }
+  const credits: Credits = {
+    ...FREE,
+    reserve: async (owner, count) => {
+      if (shiftMs === 0) shiftMs = CLAIM_MS / 2
+      return FREE.reserve(owner, count)
+    },
+  }
+  const { rig, subscribe } = await setUp(t, { ...QUICK, credits, clock })
+  const claim = t.mock.method(rig.jobs, 'claim')
+  let claims = 0
+  const receiver = await startReceiver((_, response) => {
+    claims = claim.mock.callCount()
+    response.writeHead(204).end()
+  })
+  await subscribe(receiver)
+  await rig.emitBlocks(1)
+  await until('delivery', () => receiver.accepted.size === 1)
+  assert.ok(claims > 1, `${claims} claims`)
 })

@@ -251,8 +251,11 @@ export class DeliveryWorker {
 
   async #tryJobs(queue: ReceiverQueue, taken: readonly BufferedJob[]): Promise<void> {
     const { credits, clock } = this.#deps
-    const nowMs = elapsedMs(clock)
-    if (taken.some((job) => job.claimEndsMs - nowMs < MIN_CLAIM_LEFT_MS)) {
+    const isClaimShort = () => {
+      const nowMs = elapsedMs(clock)
+      return taken.some((job) => job.claimEndsMs - nowMs < MIN_CLAIM_LEFT_MS)
+    }
+    if (isClaimShort()) {
       queue.breaker.release()
       queue.hungry = true
       this.#writer.giveBack(taken)
@@ -267,9 +270,10 @@ export class DeliveryWorker {
       throw error
     })
     // The subscription was deleted, disabled or handed to another key meanwhile, so the reservation concerns its former
-    // state. Or batches were switched on or off, and a body that is not a batch holds only one of the jobs.
+    // state. Or batches were switched on or off, and a body that is not a batch holds only one of the jobs. Or the store
+    // was slow.
     const { active, keyId, batch } = queue.subscription
-    if (!active || keyId !== subscription.keyId || batch !== subscription.batch) {
+    if (!active || keyId !== subscription.keyId || batch !== subscription.batch || isClaimShort()) {
       if (reserved.ok) reserved.release()
       queue.breaker.release()
       queue.hungry = true
@@ -287,6 +291,12 @@ export class DeliveryWorker {
     if (jobs.length < taken.length) this.#pause(queue, 'credits_exhausted', taken.slice(reserved.count))
     const { enabledAgain } = queue
     const attempt = await this.#attempt(queue, jobs)
+    if (attempt === undefined) {
+      reserved.release()
+      queue.breaker.release()
+      this.#writer.giveBack(jobs)
+      return
+    }
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
     // An attempt that our own shutdown cut short is not a failure of the receiver.
@@ -294,11 +304,18 @@ export class DeliveryWorker {
     else this.#record(queue, jobs, attempt, enabledAgain === queue.enabledAgain)
   }
 
-  async #attempt(queue: ReceiverQueue, jobs: readonly Job[]): Promise<DeliveryAttempt> {
+  /** Undefined if nothing was sent, because the subscription was deleted or disabled while a connection was opened. */
+  async #attempt(queue: ReceiverQueue, jobs: readonly Job[]): Promise<DeliveryAttempt | undefined> {
     const { poster, clock } = this.#deps
+    let isWithdrawn = false
+    const isWanted = () => {
+      isWithdrawn ||= !queue.subscription.active
+      return !isWithdrawn
+    }
     try {
       const body = deliveryBody(jobs, queue.subscription.batch)
-      return await deliver({ poster, clock }, this.#targetOf(queue), body)
+      const attempt = await deliver({ poster, clock }, this.#targetOf(queue), body, isWanted)
+      return isWithdrawn ? undefined : attempt
     } catch (error) {
       return notSent(error, clock.now())
     }

@@ -126,7 +126,7 @@ export class Receivers {
       const running = new Set<(result: Omit<PostResult, 'durationMs'>) => void>()
       let isClosed = false
       return {
-        post: (url, headers, body) =>
+        post: (url, headers, body, isWanted = () => true) =>
           new Promise((resolve) => {
             if (process.isDead) return
             if (isClosed) return resolve(failed('the service is ending', 0))
@@ -145,9 +145,10 @@ export class Receivers {
               process.clock.after?.(ANSWER_LIMIT_MS, () => end(failed('no answer within 15 s', 0))) ??
               (() => {})
             const answer = (result: Omit<PostResult, 'durationMs'>) => process.reach(() => end(result))
-            this.#time.after(this.#random.int(1, 120), () =>
-              this.#receive(url, headers, String(body), answer),
-            )
+            this.#time.after(this.#random.int(1, 120), () => {
+              if (isWanted()) this.#receive(url, headers, String(body), answer)
+              else end(failed('no longer wanted', 0))
+            })
           }),
         close: () => {
           isClosed = true
