@@ -15,7 +15,8 @@ export interface WatchedAddresses {
   watch(addresses: readonly string[]): () => void
   has(address: string): boolean
   readonly size: number
-  list(): string[]
+  /** Those that have been watched for the longest time, at most this many. */
+  list(most: number): string[]
   /** Called after the set has changed, not just a count. */
   onChange(listener: () => void): () => void
 }
@@ -58,7 +59,7 @@ export function createWatchedAddresses(options: { network: Network; cap: number 
     get size() {
       return counts.size
     },
-    list: () => [...counts.keys()],
+    list: (most) => [...counts.keys().take(most)],
     onChange(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -90,7 +90,7 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
   const subscriptions: NodeSubscription[] = PLAIN.map((event, index) =>
     upstreams.subscribe({ event }, index === 0 ? reporting : { onNotification }),
   )
-  const addresses = () => watched.list().slice(0, NODE_ADDRESSES)
+  const addresses = () => watched.list(NODE_ADDRESSES)
   const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: addresses() }, { onNotification })
   let cancelPending: (() => void) | undefined
   const unwatch = watched.onChange(() => {
