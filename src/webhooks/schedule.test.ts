@@ -58,10 +58,18 @@ test('the schedule counts from the beginning of an attempt, Retry-After from its
 })
 
 test('Retry-After is read as seconds and as a date; anything else is ignored', () => {
+  const longest = readRetryAfter('99999999999999999999', NOW_MS)
+  assert.equal(
+    retryDelayMs(1, longest, () => 0.5),
+    MAX_RETRY_AFTER_MS,
+    'however many digits it has',
+  )
   assert.equal(readRetryAfter('120', NOW_MS), 120_000)
   assert.equal(readRetryAfter('Sat, 14 Mar 2026 04:01:00 GMT', NOW_MS), 60_000)
+  assert.equal(readRetryAfter('Saturday, 14-Mar-26 04:01:00 GMT', NOW_MS), 60_000)
+  assert.equal(readRetryAfter('Sat Mar 14 04:01:00 2026', NOW_MS), 60_000)
   assert.equal(readRetryAfter('Sat, 14 Mar 2026 03:00:00 GMT', NOW_MS), 0)
-  for (const odd of [undefined, '', '-5', 'soon', '1e9', '99999999999']) {
+  for (const odd of [undefined, '', '-5', 'soon', '1e9', 'Saturday 14 March']) {
     assert.equal(readRetryAfter(odd, NOW_MS), undefined)
   }
 })

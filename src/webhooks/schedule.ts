@@ -37,11 +37,21 @@ export function retryDelayMs(
   return Math.round(Math.max(0, spreadMs - tookMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
 }
 
-/** `Retry-After` in either form, seconds or an HTTP date; undefined if it is neither. */
+/** The preferred and the first obsolete form of HTTP dates. */
+const HTTP_DATE = /^[A-Za-z]{3,9}, /
+/** The second one, which is in UTC without saying so. */
+const ASCTIME_DATE = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d [\d:]{8} \d{4}$/
+
+/** `Retry-After` as seconds or as an HTTP date; undefined if it is neither. */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
-  const atMs = /^[A-Za-z]{3},/.test(text) ? Date.parse(text) : Number.NaN
+  if (/^\d+$/.test(text)) return Number(text) * SECOND_MS
+  const atMs = readDate(text)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
+}
+
+function readDate(text: string): number {
+  if (HTTP_DATE.test(text)) return Date.parse(text)
+  return ASCTIME_DATE.test(text) ? Date.parse(`${text} GMT`) : Number.NaN
 }
