@@ -6,9 +6,9 @@ const load = createRequire(import.meta.url)
 let loaded: HttpClient | undefined
 
 /**
- * The client for requests to other servers. It is loaded with the first request, because it takes as much memory as the
- * whole HTTP server and a service without venues and webhooks never needs it. Loading is synchronous, so that no
- * request has to wait for it.
+ * The client for requests to other servers. It is loaded when it is first asked for, because it takes as much memory as
+ * the whole HTTP server and a service without venues and webhooks never needs it. Loading is synchronous, so that no
+ * request has to wait for it; it holds the thread for a tenth of a second.
  */
 export function httpClient(): HttpClient {
   loaded ??= load('undici') as HttpClient

@@ -1,6 +1,7 @@
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
+import { httpClient } from '../kit/http-client.ts'
 import type { Logger } from '../kit/log.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
@@ -141,6 +142,8 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   }
   await reload()
   await checkKeys()
+  // Loaded while nobody waits yet, rather than with the first delivery.
+  if (delivers && book.activeCount > 0) httpClient()
   const planner =
     worker &&
     (await startPlanner({
