@@ -1981,7 +1981,7 @@ class Webhook(TypedDict):
     kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: bool
     # Whether events are delivered.
     active: bool
@@ -2017,7 +2017,7 @@ class CreatedWebhook(TypedDict):
     kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: bool
     # Whether events are delivered.
     active: bool
@@ -2036,7 +2036,7 @@ class NewWebhook(TypedDict):
     kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: NotRequired[bool]
 
 
@@ -2049,7 +2049,7 @@ class FoundWebhook(TypedDict):
     kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: bool
     # Whether events are delivered.
     active: bool
@@ -2078,7 +2078,7 @@ class ChangedWebhook(TypedDict):
     kinds: List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: List[str]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: bool
     # Whether events are delivered.
     active: bool
@@ -2105,7 +2105,7 @@ class WebhookChange(TypedDict):
     kinds: NotRequired[List[Literal["block_added", "virtual_chain_changed", "virtual_daa_score_changed", "sink_blue_score_changed", "utxos_changed", "mempool_entry", "covenant_execution", "krc20_activity", "native_asset_transfer", "scriptlang_event", "covenant_created", "covenant_spent", "token_transfer"]]]
     # Addresses that narrow the kinds which have some; needed for utxos_changed.
     addresses: NotRequired[List[str]]
-    # Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+    # Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
     batch: NotRequired[bool]
 
 
@@ -3649,7 +3649,7 @@ class Methods:
         url: HTTPS address of the receiver; port 443 or 1024 and above.
         kinds: Kinds of events.
         addresses: Addresses that narrow the kinds which have some; needed for utxos_changed.
-        batch: Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+        batch: Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
         """
         return self._answer(OPERATIONS["create_webhook"], {}, {"url": url, "kinds": kinds, "addresses": addresses, "batch": batch})
 
@@ -3669,7 +3669,7 @@ class Methods:
         active: Off stops deliveries; on starts them, also after the service switched it off.
         kinds: Kinds of events.
         addresses: Addresses that narrow the kinds which have some; needed for utxos_changed.
-        batch: Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.
+        batch: Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.
         """
         return self._answer(OPERATIONS["update_webhook"], {"id": id}, {"active": active, "kinds": kinds, "addresses": addresses, "batch": batch})
 

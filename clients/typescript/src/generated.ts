@@ -2105,7 +2105,7 @@ export interface Webhook {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch: boolean
   /** Whether events are delivered. */
   active: boolean
@@ -2155,7 +2155,7 @@ export interface CreatedWebhook {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch: boolean
   /** Whether events are delivered. */
   active: boolean
@@ -2188,7 +2188,7 @@ export interface NewWebhook {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch?: boolean
 }
 
@@ -2215,7 +2215,7 @@ export interface FoundWebhook {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch: boolean
   /** Whether events are delivered. */
   active: boolean
@@ -2258,7 +2258,7 @@ export interface ChangedWebhook {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch: boolean
   /** Whether events are delivered. */
   active: boolean
@@ -2299,7 +2299,7 @@ export interface WebhookChange {
   )[]
   /** Addresses that narrow the kinds which have some; needed for utxos_changed. */
   addresses?: readonly string[]
-  /** Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array. */
+  /** Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array. */
   batch?: boolean
 }
 

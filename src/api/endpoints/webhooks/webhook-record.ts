@@ -37,7 +37,7 @@ export const Addresses = Type.Array(textField('An address of the chain.'), {
   description: 'Addresses that narrow the kinds which have some; needed for utxos_changed.',
 })
 export const Batch = flagField(
-  'Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.',
+  'Whether what is waiting, up to 100 events, 1 MiB or 200 ms, comes in one POST as an array.',
 )
 
 export const webhookFields = {
