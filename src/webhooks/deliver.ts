@@ -22,7 +22,7 @@ export interface DeliveryBody {
 
 export const BATCH_EVENTS = 100
 /** A batch ends before the event that would make it longer, but has at least one. */
-export const BATCH_BYTES = 1024 * 1024
+export const BATCH_BODY_BYTES = 1024 * 1024
 
 /** A single event is the body itself. A batch is an array, even with only one event. */
 export function deliveryBody(jobs: readonly Job[], batch: boolean): DeliveryBody {

@@ -150,6 +150,7 @@ export function createPoster(options: PosterOptions): Poster {
   }
 
   return {
+    prepare: () => void httpClient(),
     async post(url, headers, body, isWanted = () => true) {
       if (closed) return { ...NOTHING, error: 'the service is ending' }
       const request = { method: 'POST', path: `${url.pathname}${url.search}`, headers, body } as const

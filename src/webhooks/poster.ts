@@ -3,6 +3,8 @@ import type { Guard } from './guard.ts'
 
 /** Sends one POST to a receiver; `post.ts` implements it. */
 export interface Poster {
+  /** Loads what the first post needs. */
+  prepare(): void
   /**
    * Never rejects: every error becomes a failed post.
    *

@@ -2,7 +2,7 @@ import { type Breaker, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Job, JobClaim, SubscriptionRecord } from '../store/jobs.ts'
 import type { DeliveryPauseReason } from './credits.ts'
-import { BATCH_BYTES, BATCH_EVENTS } from './deliver.ts'
+import { BATCH_BODY_BYTES, BATCH_EVENTS } from './deliver.ts'
 import type { WebhookSigner } from './sign.ts'
 
 /** A claimed job, and the time (by `elapsedMs` of this process) until which the claim certainly holds. */
@@ -90,10 +90,10 @@ export type ClaimRoom = Required<Pick<JobClaim, 'limit' | 'maxBytes'>>
 /** How much to claim now; undefined if the buffer holds enough. */
 export function claimNow(queue: ReceiverQueue): ClaimRoom | undefined {
   const { subscription, buffer } = queue
-  const bytes = bytesOf(buffer)
+  const bytes = textBytes(buffer)
   if (subscription.batch) {
     if (isBatchFull(queue)) return undefined
-    return { limit: BATCH_EVENTS - buffer.length, maxBytes: BATCH_BYTES - bytes }
+    return { limit: BATCH_EVENTS - buffer.length, maxBytes: BATCH_BODY_BYTES - bytes }
   }
   const size = queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
   if (buffer.length >= size / 2 || bytes >= AHEAD_BYTES / 2) return undefined
@@ -106,17 +106,17 @@ export function takeNext({ subscription, buffer }: ReceiverQueue): BufferedJob[]
   let bytes = 0
   for (const job of buffer.slice(0, subscription.batch ? BATCH_EVENTS : 1)) {
     bytes += job.bytes
-    if (count > 0 && bytes > BATCH_BYTES) break
+    if (count > 0 && bytes > BATCH_BODY_BYTES) break
     count++
   }
   return buffer.splice(0, count)
 }
 
 function isBatchFull({ buffer }: ReceiverQueue): boolean {
-  return buffer.length >= BATCH_EVENTS || bytesOf(buffer) >= BATCH_BYTES
+  return buffer.length >= BATCH_EVENTS || textBytes(buffer) >= BATCH_BODY_BYTES
 }
 
-export function bytesOf(jobs: readonly BufferedJob[]): number {
+export function textBytes(jobs: readonly BufferedJob[]): number {
   return jobs.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 

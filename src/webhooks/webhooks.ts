@@ -1,7 +1,6 @@
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
 import { type Clock, runEvery } from '../kit/clock.ts'
-import { httpClient } from '../kit/http-client.ts'
 import type { Logger } from '../kit/log.ts'
 import type { RandomBytes } from '../kit/random.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
@@ -143,7 +142,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   await reload()
   await checkKeys()
   // Loaded while nobody waits yet, rather than with the first delivery.
-  if (delivers && book.activeCount > 0) httpClient()
+  if (delivers && book.activeCount > 0) poster.prepare()
   const planner =
     worker &&
     (await startPlanner({

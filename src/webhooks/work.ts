@@ -12,7 +12,6 @@ import type { Poster } from './poster.ts'
 import {
   type BufferedJob,
   batchWaitMs,
-  bytesOf,
   type ClaimRoom,
   claimNow,
   createReceiverQueue,
@@ -21,6 +20,7 @@ import {
   SLOW_ANSWER_MS,
   stopBatchWait,
   takeNext,
+  textBytes,
 } from './receiver-queue.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './write-outcomes.ts'
 
@@ -226,7 +226,7 @@ export class DeliveryWorker {
       const jobs = claimed.map((job) => ({ ...job, bytes: Buffer.byteLength(job.event.text), claimEndsMs }))
       if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs)
       else queue.buffer.push(...jobs)
-      if (jobs.length === room.limit || bytesOf(jobs) >= room.maxBytes) queue.hungry = true
+      if (jobs.length === room.limit || textBytes(jobs) >= room.maxBytes) queue.hungry = true
     } catch (err) {
       if (!this.#isClosing) log.error({ err }, 'jobs could not be claimed')
     } finally {

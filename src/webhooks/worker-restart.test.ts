@@ -5,6 +5,8 @@ import { accept, startReceiver, status } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { until } from '../../test/until.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
+import { createPoster } from './post.ts'
+import type { OpenPoster } from './poster.ts'
 import { CLAIM_MS, POLL_MS } from './work.ts'
 
 const selection = (url: string) => ({ url, kinds: ['block_added'], addresses: [], batch: false })
@@ -146,4 +148,19 @@ test('how long a receiver has been failing is not forgotten when another webhook
   shiftMs = 5 * 24 * 3_600_000 + 60_000
   await until('the first is switched off', async () => (await read(failing))?.active === false)
   assert.equal((await read(failing))?.disabledReason, 'failing')
+})
+
+test('only a process that delivers, and has webhooks at its start, prepares for the first delivery', async (t) => {
+  let prepared = 0
+  const openPoster: OpenPoster = (options) => ({ ...createPoster(options), prepare: () => prepared++ })
+  const first = await startRig({ webhooks: { openPoster } })
+  await first.webhooks.subscriptions.create(await first.createOwner(), selection('https://127.0.0.1/'))
+  await first.close({ keepFiles: true })
+  const { folder } = first
+  const other = await startRig({ folder, webhooks: { openPoster, delivers: false } })
+  await other.close({ keepFiles: true })
+  assert.equal(prepared, 0)
+  const second = await startRig({ folder, webhooks: { openPoster } })
+  t.after(() => second.close())
+  assert.equal(prepared, 1)
 })

@@ -95,7 +95,7 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
   const cache = new Lru<number, PackedEvent[]>({
     maxEntries: CACHED_BLOCKS,
     maxWeight: CACHED_BYTES,
-    weigh: lengthOf,
+    weigh: textLength,
   })
 
   function unpack(lastSeq: number): PackedEvent[] {
@@ -185,7 +185,7 @@ export function sizeOf({ seq, tail }: PackedEvent, ids: EventIds): number {
   return ids.headOf(seq).length + tail.length
 }
 
-export function lengthOf(events: readonly PackedEvent[]): number {
+export function textLength(events: readonly PackedEvent[]): number {
   return events.reduce((sum, { tail }) => sum + tail.length, 0)
 }
 

@@ -4,7 +4,7 @@ import { type EventIds, eventIds } from '../events/event-id.ts'
 import { wantedBy } from '../events/wanted.ts'
 import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { eventBlocks, kindBit, kindTable, lengthOf, type PackedEvent, toParts } from './events-blocks.ts'
+import { eventBlocks, kindBit, kindTable, type PackedEvent, textLength, toParts } from './events-blocks.ts'
 import { oneStateOf } from './open.ts'
 
 /** Maximum number of blocks that one call unpacks, which takes about three milliseconds. */
@@ -123,7 +123,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
         const events = blocks.unpack(lastSeq)
         if (!page.addAll(events, afterSeq, until)) return page.cut(until)
         if (lastSeq >= until) return page.upTo(until, until)
-        bytes += lengthOf(events)
+        bytes += textLength(events)
         if (bytes >= MAX_READ_BYTES) return page.upTo(lastSeq, until)
       }
       const isCut = candidates.seqs.length >= MAX_UNPACKED && (unpacked.at(-1) ?? 0) < packedUpTo

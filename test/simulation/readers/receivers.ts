@@ -126,6 +126,7 @@ export class Receivers {
       const running = new Set<(result: Omit<PostResult, 'durationMs'>) => void>()
       let isClosed = false
       return {
+        prepare() {},
         post: (url, headers, body, isWanted = () => true) =>
           new Promise((resolve) => {
             if (process.isDead) return
