@@ -29,7 +29,7 @@ export interface PartReports {
 
 const EVERY_MS = 1_000
 /** Longer than a change of leaders takes. */
-const MAX_SILENCE_MS = 20_000
+export const MAX_SILENCE_MS = 20_000
 
 /** For a service in which one process does everything. */
 export function ownReports(): PartReports {

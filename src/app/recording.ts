@@ -3,6 +3,7 @@ import { type ServiceStatus, STARTING_MS } from '../api/endpoints/account/servic
 import { SOURCES, type Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { sumAudits } from '../ingest/audit/audit.ts'
+import type { Clock } from '../kit/clock.ts'
 import { superviseThread } from '../kit/supervise-thread.ts'
 import type { Fence } from '../store/leases.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
@@ -11,7 +12,7 @@ import { ingestMetrics } from './ingest-metrics.ts'
 import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
 import { recordingMetrics } from './part-metrics.ts'
-import { problemOf } from './part-reports.ts'
+import { MAX_SILENCE_MS, problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
@@ -37,7 +38,8 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
     count(message)
     showPast(message)
   }
-  const groups = recordedGroups(parts).map((group) => ({
+  const planned = recordedGroups(parts)
+  const groups = (parts.does('record') ? planned : []).map((group) => ({
     ...group,
     recorders: createRecorderThread(parts, { name: group.name, onReport }),
   }))
@@ -50,27 +52,38 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
       report: recorders.sources().map((source) => rowOf(source, clock.now())),
       problem: problemOf(recorders.check),
     }))
+  // A recorder that was killed leaves its last report behind, also if its venues are not to be recorded any more.
   const reported = () =>
-    parts.reports.find<IngestionRow[]>(
-      (part) => part.startsWith('record') && part.endsWith(`/${environment}`),
-    )
-  const startedMs = clock.now()
-  if (isRecorded(parts))
+    parts.reports
+      .find<IngestionRow[]>((part) => part.startsWith('record') && part.endsWith(`/${environment}`))
+      .filter(({ part, isSilent }) => !isSilent || planned.some((group) => group.part === part))
+  const absence = watchAbsence(clock)
+  if (planned.length > 0)
     parts.probes.push({
       name: `${environment} recorders`,
       async check() {
         const found = reported()
-        if (found.length === 0 && clock.now() - startedMs > STARTING_MS) throw new Error('no process records')
+        absence.note(found.flatMap(({ report: rows }) => rows))
         const problems = found.flatMap(({ problem }) => problem ?? [])
+        const absent = planned
+          .filter(({ part }) => !found.some((one) => one.part === part))
+          .flatMap(({ sources }) => sources.filter(absence.isAbsent))
+        if (absent.length > 0) problems.push(`no process records ${absent.join(', ')}`)
         if (problems.length > 0) throw new Error(problems.join('; '))
       },
     })
-  const ingestion = () =>
-    reported()
-      .flatMap(({ report: rows, isSilent }) =>
-        rows.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
-      )
-      .sort((a, b) => SOURCES.indexOf(a.source) - SOURCES.indexOf(b.source))
+  const ingestion = () => {
+    const rows = reported().flatMap(({ report: own, isSilent }) =>
+      own.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
+    )
+    absence.note(rows)
+    const absent = planned
+      .flatMap(({ sources }) => sources)
+      .filter((source) => !rows.some((row) => row.source === source) && absence.isAbsent(source))
+    return [...rows, ...absent.map(absentRow)].sort(
+      (a, b) => SOURCES.indexOf(a.source) - SOURCES.indexOf(b.source),
+    )
+  }
   recordingMetrics(metrics, environment, {
     ingestion,
     recorded: () => groups.flatMap(({ recorders }) => recorders.sources()),
@@ -95,9 +108,16 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
   }
 }
 
-/** Whether venues of this environment are recorded according to the settings, by this process or another one. */
-function isRecorded({ environment, config }: EnvironmentParts): boolean {
-  return environment === 'test' ? config.sandbox : config.live.length > 0
+/** Tells a source that nobody records from one whose process has just started or whose leader is changing. */
+function watchAbsence(clock: Clock) {
+  const startedMs = clock.now()
+  const absentFromMs = new Map<Source, number>()
+  return {
+    note(rows: readonly IngestionRow[]) {
+      for (const { source } of rows) absentFromMs.set(source, clock.now() + MAX_SILENCE_MS)
+    },
+    isAbsent: (source: Source) => clock.now() > (absentFromMs.get(source) ?? startedMs + STARTING_MS),
+  }
 }
 
 /** Venues that are recorded in one thread and led by one process. */
@@ -105,12 +125,13 @@ interface RecordedGroup {
   readonly name: string
   /** The name of the part in the lease. */
   readonly part: string
+  readonly sources: readonly Source[]
   start(recorders: RecorderThread, fence: Fence | undefined): LedPart
 }
 
+/** What is recorded according to the settings, by this process or another one. */
 function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
   const { environment, config, leadership } = parts
-  if (!parts.does('record')) return []
   const name = `${environment} recorders`
   if (environment === 'test')
     return config.sandbox
@@ -118,6 +139,7 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
           {
             name,
             part: SANDBOX_PART,
+            sources: sourcesOf(VENUE_NAMES.filter((venue) => VENUES[venue].sandbox !== null)),
             start: (recorders, fence) => startSandbox(parts, recorders, fence),
           },
         ]
@@ -127,6 +149,7 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
     name:
       names.length === 1 && leadership.leases !== undefined ? `${environment} recorder ${names[0]}` : name,
     part,
+    sources: sourcesOf(names),
     start(recorders, fence) {
       recorders.start(
         names.map((venue) => liveSetting(venue, config)),
@@ -140,6 +163,10 @@ function recordedGroups(parts: EnvironmentParts): RecordedGroup[] {
   return leadership.leases === undefined
     ? [group('record/live', venues)]
     : venues.map((venue) => group(recordPart(environment, VENUES[venue].plan.source), [venue]))
+}
+
+function sourcesOf(venues: typeof VENUE_NAMES): Source[] {
+  return venues.map((venue) => VENUES[venue].plan.source)
 }
 
 /** The simulated world takes some 40 MB; a small young generation keeps the rest of the heap from growing. */
@@ -171,6 +198,20 @@ function startSandbox(
       await recorders.close()
       await simulator.close()
     },
+  }
+}
+
+function absentRow(source: Source): IngestionRow {
+  return {
+    source,
+    status: 'down',
+    last_event_at: null,
+    lag_seconds: null,
+    rows_inserted: 0,
+    gaps_24h: 0,
+    backfill: null,
+    audit: { checked: 0, differences: 0 },
+    notice: 'Nothing records this source at the moment.',
   }
 }
 

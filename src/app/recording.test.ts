@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ManualClock, manualClock } from '../../test/fakes/manual-clock.ts'
+import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import { loadConfig } from '../config/config.ts'
+import { createLogger } from '../kit/log.ts'
+import { createMetrics } from '../kit/metrics.ts'
+import { createShutdown } from '../kit/shutdown.ts'
+import { openStores, parseStoreAddress } from '../store/open-stores.ts'
+import { type PartReports, sharedReports } from './part-reports.ts'
+import type { ReadinessProbe } from './parts.ts'
+import { prepareRecording } from './recording.ts'
+
+const log = createLogger({ level: 'silent' })
+
+async function pass(clock: ManualClock, ms: number) {
+  for (let left = ms; left > 0; left -= 1_000) {
+    clock.advance(1_000)
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** What a process that only answers callers knows of the recording of `live`, and another process that records. */
+function apiProcess(live: string) {
+  const clock = manualClock(1_000_000)
+  const stores = openStores(parseStoreAddress(':memory:'), clock)
+  const store = stores.coordination()
+  const other = sharedReports(store, { clock, log })
+  const reports = sharedReports(store, { clock, log })
+  const probes: ReadinessProbe[] = []
+  const { config } = loadConfig({ TAPELINE_TEST: 'off', TAPELINE_LIVE: live })
+  const recording = prepareRecording({
+    ...{ environment: 'live', config, stores, reports, probes, clock, log, tracing: undefined },
+    leadership: { leases: stores.leases(), holder: 'api', clock, log },
+    does: (role) => role === 'api',
+    limits: { rates: undefined, processes: undefined } as never,
+    metrics: createMetrics({ defaults: false }),
+    shutdown: createShutdown(clock),
+  })
+  return {
+    clock,
+    other,
+    statuses: () => recording.ingestion().map(({ source, status }) => [source, status]),
+    problem: () => problemOf(probes),
+    async close() {
+      await other.close()
+      await reports.close()
+      await store.close()
+    },
+  }
+}
+
+async function problemOf([probe]: readonly ReadinessProbe[]): Promise<string | undefined> {
+  return probe?.check().then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+}
+
+function records(process: PartReports, source: string) {
+  const row = {
+    ...{ source, status: 'healthy', last_event_at: null, lag_seconds: null, rows_inserted: 1, gaps_24h: 0 },
+    ...{ backfill: null, audit: { checked: 0, differences: 0 }, notice: null },
+  }
+  return process.add(`record:${source}/live`, () => ({ report: [row], problem: null }))
+}
+
+test('a source that no process records is down, although the others are recorded', async () => {
+  const { clock, other, statuses, problem, close } = apiProcess('cexa,perpdex')
+  records(other, 'cexa')
+  const withdraw = records(other, 'perpdex')
+  await pass(clock, STARTING_MS + 2_000)
+  assert.deepEqual(statuses(), [
+    ['cexa', 'healthy'],
+    ['perpdex', 'healthy'],
+  ])
+  assert.equal(await problem(), undefined)
+  await withdraw()
+  await pass(clock, 1_000)
+  assert.deepEqual([statuses(), await problem()], [[['cexa', 'healthy']], undefined], 'its leader may change')
+  await pass(clock, 20_000)
+  assert.deepEqual(statuses(), [
+    ['cexa', 'healthy'],
+    ['perpdex', 'down'],
+  ])
+  assert.equal(await problem(), 'no process records perpdex')
+  await close()
+})
+
+test('sources have time to be recorded after the start of a process', async () => {
+  const { clock, statuses, problem, close } = apiProcess('cexa')
+  await pass(clock, STARTING_MS)
+  assert.deepEqual(statuses(), [])
+  assert.equal(await problem(), undefined)
+  await pass(clock, 1_000)
+  assert.deepEqual(statuses(), [['cexa', 'down']])
+  assert.equal(await problem(), 'no process records cexa')
+  await close()
+})
+
+test('a recorder that was killed is forgotten once its source is not to be recorded any more', async () => {
+  const { clock, other, statuses, problem, close } = apiProcess('cexa')
+  records(other, 'cexa')
+  records(other, 'perpdex')
+  await pass(clock, 2_000)
+  await other.close()
+  await pass(clock, STARTING_MS)
+  assert.deepEqual(statuses(), [['cexa', 'down']])
+  assert.match((await problem()) ?? '', /^record:cexa\/live has not reported for \d+ s$/)
+  await close()
+})
