@@ -2,7 +2,6 @@
  * The index and the event log of one environment: its database, its thread, and what keeps it at the tip of the chain.
  */
 
-import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
@@ -20,6 +19,7 @@ import { leadPart } from './lead.ts'
 import { indexMetrics } from './part-metrics.ts'
 import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
+import { watchAbsence } from './watch-absence.ts'
 
 /** As many addresses as the node accepts without slowing down its notifications. */
 const MAX_WATCHED = 500_000
@@ -48,29 +48,18 @@ export async function startIndexedChain(parts: EnvironmentParts, upstreams: Upst
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
   })
   shutdown.add(`${environment} event tail`, () => tail.close())
-  const startedMs = clock.now()
-  if (upstreams.nodes().length > 0)
-    probes.push({
-      name: `${environment} indexer`,
-      async check() {
-        const [found] = parts.reports.find((part) => part === `index/${environment}`)
-        if (found === undefined && clock.now() - startedMs > STARTING_MS)
-          throw new Error('no process indexes')
-        if (found !== undefined && found.problem !== null) throw new Error(found.problem)
-      },
-    })
+  const reported = reportedIndexing(parts)
+  if (isIndexed(parts)) probes.push({ name: `${environment} indexer`, check: async () => reported.check() })
   const watched = createWatchedAddresses({ network: upstreams.network, cap: MAX_WATCHED })
-  const indexing =
-    upstreams.nodes().length > 0 && parts.does('index')
-      ? await startIndexing({ parts, upstreams, watched, tail })
-      : () => reportedIndexing(parts)
-  indexMetrics(parts.metrics, environment, { indexing: () => reportedIndexing(parts) })
+  if (upstreams.nodes().length > 0 && parts.does('index'))
+    await startIndexing({ parts, upstreams, watched, tail })
+  indexMetrics(parts.metrics, environment, { indexing: reported.state })
   return {
     chain,
     events: { store: events, tail },
     watched,
     indexing: async () => ({
-      ...indexing(),
+      ...reported.state(),
       ...(await shownGaps(chain, clock.now())),
     }),
   }
@@ -101,7 +90,7 @@ type IndexingState = Pick<SupervisedIndexing, 'state' | 'restarts'> | typeof NOT
 const NOT_INDEXING = { state: 'off', restarts: 0 } as const
 
 /** The thread that writes, and the loops that feed it, while this process leads. */
-async function startIndexing(indexing: IndexingParts): Promise<() => IndexingState> {
+async function startIndexing(indexing: IndexingParts): Promise<void> {
   const { environment, leadership, reports, clock, log, shutdown } = indexing.parts
   const counts = indexCounters(indexing.parts)
   const leader = await leadPart(`index/${environment}`, leadership, async (fence) => {
@@ -126,14 +115,37 @@ async function startIndexing(indexing: IndexingParts): Promise<() => IndexingSta
     }
   })
   shutdown.add(`${environment} indexer`, () => leader.close())
-  return () => reportedIndexing(indexing.parts)
+}
+
+/** Whether the chain is indexed according to the settings, by this process or another one. */
+function isIndexed({ environment, config }: EnvironmentParts): boolean {
+  return environment === 'test' ? config.sandbox : config.nodes.length > 0
 }
 
 /** The state as reported by the process that indexes. */
-function reportedIndexing({ environment, reports }: EnvironmentParts): IndexingState {
-  const [found] = reports.find<IndexingState>((part) => part === `index/${environment}`)
-  if (found === undefined) return NOT_INDEXING
-  return found.isSilent ? { ...found.report, state: 'restarting' } : found.report
+function reportedIndexing(parts: EnvironmentParts) {
+  const { environment, reports, clock } = parts
+  const name = `index/${environment}` as const
+  const absence = watchAbsence<typeof name>(clock)
+  const find = () => {
+    const [found] = reports.find<IndexingState>((part) => part === name)
+    if (found !== undefined) absence.note(name)
+    return found
+  }
+  return {
+    state(): IndexingState {
+      const found = find()
+      const isMissing = found === undefined ? absence.isAbsent(name) : found.isSilent
+      if (!isMissing) return found?.report ?? NOT_INDEXING
+      // A process that was killed leaves its last report behind, also if the nodes are not configured any more.
+      return isIndexed(parts) ? { restarts: found?.report.restarts ?? 0, state: 'restarting' } : NOT_INDEXING
+    },
+    check() {
+      const found = find()
+      if (found === undefined && absence.isAbsent(name)) throw new Error('no process indexes')
+      if (found !== undefined && found.problem !== null) throw new Error(found.problem)
+    },
+  }
 }
 
 /** After a log was lost or restored, readers may know numbers above its own. */

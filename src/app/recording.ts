@@ -1,9 +1,8 @@
 /** Records an environment: its recorders, and in the test environment the simulated venues. */
-import { type ServiceStatus, STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { SOURCES, type Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { sumAudits } from '../ingest/audit/audit.ts'
-import type { Clock } from '../kit/clock.ts'
 import { superviseThread } from '../kit/supervise-thread.ts'
 import type { Fence } from '../store/leases.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
@@ -12,12 +11,13 @@ import { ingestMetrics } from './ingest-metrics.ts'
 import { type Leader, type LedPart, leadPart } from './lead.ts'
 import { liveSetting } from './live-setting.ts'
 import { recordingMetrics } from './part-metrics.ts'
-import { MAX_SILENCE_MS, problemOf } from './part-reports.ts'
+import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
 import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
 import { showBackfill } from './show-backfill.ts'
+import { watchAbsence } from './watch-absence.ts'
 
 /** The status of a source; its coverage is read from the store. */
 type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
@@ -57,13 +57,16 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
     parts.reports
       .find<IngestionRow[]>((part) => part.startsWith('record') && part.endsWith(`/${environment}`))
       .filter(({ part, isSilent }) => !isSilent || planned.some((group) => group.part === part))
-  const absence = watchAbsence(clock)
+  const absence = watchAbsence<Source>(clock)
+  const noteRows = (rows: readonly IngestionRow[]) => {
+    for (const { source } of rows) absence.note(source)
+  }
   if (planned.length > 0)
     parts.probes.push({
       name: `${environment} recorders`,
       async check() {
         const found = reported()
-        absence.note(found.flatMap(({ report: rows }) => rows))
+        noteRows(found.flatMap(({ report: rows }) => rows))
         const problems = found.flatMap(({ problem }) => problem ?? [])
         const absent = planned
           .filter(({ part }) => !found.some((one) => one.part === part))
@@ -76,7 +79,7 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
     const rows = reported().flatMap(({ report: own, isSilent }) =>
       own.map((row) => (isSilent ? { ...row, status: 'down' as const } : row)),
     )
-    absence.note(rows)
+    noteRows(rows)
     const absent = planned
       .flatMap(({ sources }) => sources)
       .filter((source) => !rows.some((row) => row.source === source) && absence.isAbsent(source))
@@ -105,18 +108,6 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
         )
     },
     ingestion,
-  }
-}
-
-/** Tells a source that nobody records from one whose process has just started or whose leader is changing. */
-function watchAbsence(clock: Clock) {
-  const startedMs = clock.now()
-  const absentFromMs = new Map<Source, number>()
-  return {
-    note(rows: readonly IngestionRow[]) {
-      for (const { source } of rows) absentFromMs.set(source, clock.now() + MAX_SILENCE_MS)
-    },
-    isAbsent: (source: Source) => clock.now() > (absentFromMs.get(source) ?? startedMs + STARTING_MS),
   }
 }
 
