@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import { type ManualClock, manualClock } from '../../test/fakes/manual-clock.ts'
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { loadConfig } from '../config/config.ts'
+import type { ProcessRole } from '../config/service.ts'
 import { createLogger } from '../kit/log.ts'
 import { createMetrics } from '../kit/metrics.ts'
 import { createShutdown } from '../kit/shutdown.ts'
+import type { LeaseStore } from '../store/leases.ts'
 import { openStores, parseStoreAddress } from '../store/open-stores.ts'
 import { type PartReports, sharedReports } from './part-reports.ts'
 import type { ReadinessProbe } from './parts.ts'
@@ -20,26 +22,31 @@ async function pass(clock: ManualClock, ms: number) {
   }
 }
 
-/** What a process that only answers callers knows of the recording of `live`, and another process that records. */
-function apiProcess(live: string) {
+interface ProcessOptions {
+  readonly role: ProcessRole
+  readonly leases?: LeaseStore
+}
+
+/** What a process knows of the recording of `live`, and another process that records. */
+function processOn(live: string, { role, leases }: ProcessOptions = { role: 'api' }) {
   const clock = manualClock(1_000_000)
   const stores = openStores(parseStoreAddress(':memory:'), clock)
   const store = stores.coordination()
   const other = sharedReports(store, { clock, log })
   const reports = sharedReports(store, { clock, log })
   const probes: ReadinessProbe[] = []
+  const shutdown = createShutdown(clock)
   const { config } = loadConfig({ TAPELINE_TEST: 'off', TAPELINE_LIVE: live })
   const recording = prepareRecording({
     ...{ environment: 'live', config, stores, reports, probes, clock, log, tracing: undefined },
-    leadership: { leases: stores.leases(), holder: 'api', clock, log },
-    does: (role) => role === 'api',
+    leadership: { leases: leases ?? stores.leases(), holder: 'this process', clock, log },
+    does: (asked) => asked === role,
     limits: { rates: undefined, processes: undefined } as never,
     metrics: createMetrics({ defaults: false }),
-    shutdown: createShutdown(clock),
+    shutdown,
   })
   return {
-    clock,
-    other,
+    ...{ clock, other, shutdown, recording },
     statuses: () => recording.ingestion().map(({ source, status }) => [source, status]),
     problem: () => problemOf(probes),
     async close() {
@@ -66,7 +73,7 @@ function records(process: PartReports, source: string) {
 }
 
 test('a source that no process records is down, although the others are recorded', async () => {
-  const { clock, other, statuses, problem, close } = apiProcess('cexa,perpdex')
+  const { clock, other, statuses, problem, close } = processOn('cexa,perpdex')
   records(other, 'cexa')
   const withdraw = records(other, 'perpdex')
   await pass(clock, STARTING_MS + 2_000)
@@ -88,7 +95,7 @@ test('a source that no process records is down, although the others are recorded
 })
 
 test('sources have time to be recorded after the start of a process', async () => {
-  const { clock, statuses, problem, close } = apiProcess('cexa')
+  const { clock, statuses, problem, close } = processOn('cexa')
   await pass(clock, STARTING_MS)
   assert.deepEqual(statuses(), [])
   assert.equal(await problem(), undefined)
@@ -99,7 +106,7 @@ test('sources have time to be recorded after the start of a process', async () =
 })
 
 test('a recorder that was killed is forgotten once its source is not to be recorded any more', async () => {
-  const { clock, other, statuses, problem, close } = apiProcess('cexa')
+  const { clock, other, statuses, problem, close } = processOn('cexa')
   records(other, 'cexa')
   records(other, 'perpdex')
   await pass(clock, 2_000)
@@ -107,5 +114,32 @@ test('a recorder that was killed is forgotten once its source is not to be recor
   await pass(clock, STARTING_MS)
   assert.deepEqual(statuses(), [['cexa', 'down']])
   assert.match((await problem()) ?? '', /^record:cexa\/live has not reported for \d+ s$/)
+  await close()
+})
+
+test('recorders stop at the same time, so that one that hangs takes no time from the others', async () => {
+  const hanging = Promise.withResolvers<undefined>()
+  const asked = { 'record:cexa/live': 0, 'record:perpdex/live': 0 }
+  const leases: LeaseStore = {
+    async take({ part }) {
+      asked[part as keyof typeof asked]++
+      return part === 'record:cexa/live' ? hanging.promise : undefined
+    },
+    renew: async () => true,
+    release: async () => {},
+    list: async () => [],
+    close: async () => {},
+  }
+  const { clock, recording, shutdown, close } = processOn('cexa,perpdex', { role: 'record', leases })
+  recording.begin()
+  await pass(clock, 3_000)
+  assert.ok(asked['record:perpdex/live'] > 1, 'it stands by')
+  const stopping = shutdown.run(10_000)
+  await pass(clock, 1_000)
+  const before = asked['record:perpdex/live']
+  await pass(clock, 5_000)
+  assert.equal(asked['record:perpdex/live'], before)
+  hanging.resolve(undefined)
+  assert.deepEqual(await stopping, { clean: true, failures: [] })
   await close()
 })
