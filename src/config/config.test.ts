@@ -45,6 +45,7 @@ const WRONG: [string, string, RegExp][] = [
   ['TAPELINE_PORT', '99999', /a whole number from 0 to 65535/],
   ['TAPELINE_PORT', '80 80', /a whole number/],
   ['TAPELINE_TEST', 'maybe', /on or off/],
+  ['TAPELINE_ROLES', ',', /some of api, record, index, deliver, upkeep/],
   ['TAPELINE_LIVE', 'nyse', /off, all, or a list of cexa/],
   ['TAPELINE_NODES', 'http://127.0.0.1', /addresses such as ws:/],
   ['TAPELINE_ALLOW_PRIVATE_WEBHOOKS', 'yes please', /on or off/],
@@ -110,11 +111,17 @@ test('a faulty file is refused: absent, no JSON, no object, an unknown name, a v
   withFile('{"prt": 1}', (file) =>
     assert.throws(() => loadConfig({ TAPELINE_CONFIG: file }), /unknown setting "prt"\. Did you mean port\?/),
   )
-  for (const value of ['{"a": 1}', 'null', '[{}]']) {
+  for (const value of ['{"a": 1}', 'null', '[{}]', '""']) {
     withFile(`{"data": ${value}}`, (file) =>
       assert.throws(() => loadConfig({ TAPELINE_CONFIG: file }), /TAPELINE_DATA/),
     )
   }
+  withFile('{"host": ""}', (file) =>
+    assert.throws(() => loadConfig({ TAPELINE_CONFIG: file }), /TAPELINE_HOST/),
+  )
+  withFile('{"roles": []}', (file) =>
+    assert.throws(() => loadConfig({ TAPELINE_CONFIG: file }), /TAPELINE_ROLES/),
+  )
 })
 
 test('a mistyped variable is warned about', () => {

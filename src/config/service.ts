@@ -18,6 +18,18 @@ import {
 export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
 export type ProcessRole = (typeof PROCESS_ROLES)[number]
 
+const roles = listOf(`some of ${PROCESS_ROLES.join(', ')}`, (value) =>
+  PROCESS_ROLES.find((role) => role === value),
+)
+/** A process without any role would run and do nothing. */
+const someRoles = {
+  ...roles,
+  read: (value: string): readonly ProcessRole[] | undefined => {
+    const read = roles.read(value)
+    return read?.length === 0 ? undefined : read
+  },
+}
+
 export const SERVICE_SETTINGS = {
   host: setting('HOST', 'Address that the service listens on.', '127.0.0.1', anyText),
   port: setting('PORT', 'Port that the service listens on; 0 picks a free one.', 8080, whole(0, 65_535)),
@@ -76,7 +88,7 @@ export const SERVICE_SETTINGS = {
     'ROLES',
     'What this process does; several processes can share the work on a PostgreSQL store.',
     PROCESS_ROLES as readonly ProcessRole[],
-    listOf(`some of ${PROCESS_ROLES.join(', ')}`, (value) => PROCESS_ROLES.find((role) => role === value)),
+    someRoles,
   ),
   secret: secret(
     setting(

@@ -31,7 +31,11 @@ export function secret<T>(inner: Setting<T>): Setting<T> {
   return { ...inner, secret: true }
 }
 
-export const anyText = { allowed: 'any text', read: (value: string) => value }
+/** Not an empty one: as a host it would be every address, as a folder none. */
+export const anyText = {
+  allowed: 'any text',
+  read: (value: string) => (value === '' ? undefined : value),
+}
 export const optionalText = {
   allowed: 'any text',
   read: (value: string): string | null => (value === '' ? null : value),
