@@ -22,7 +22,7 @@ export interface LeaseRecord extends Fence {
 export interface LeaseStore {
   /** Undefined while another process leads. The engine's clock decides when a lease expires. */
   take(request: { part: string; holder: string; durationMs: number }): Promise<Fence | undefined>
-  /** False when another process has taken the lease since. */
+  /** False when another process has taken the lease since, or it was released. */
   renew(fence: Fence, durationMs: number): Promise<boolean>
   /** Ends the lease at once, so that another process can take it. */
   release(fence: Fence): Promise<void>

@@ -58,6 +58,17 @@ for (const engine of ENGINES) {
       assert.equal((await take(b, 'b'))?.term, 2)
     }))
 
+  test(`${engine.name}: a renewal that arrives after the release of its lease does not bring it back`, () =>
+    withLeases(async (a, { clock, again }) => {
+      const b = again()
+      clock.set(1_000)
+      const first = await take(a, 'a')
+      assert.ok(first !== undefined)
+      await a.release(first)
+      assert.equal(await a.renew(first, DURATION_MS), false)
+      assert.equal((await take(b, 'b'))?.term, 2)
+    }))
+
   test(`${engine.name}: of many that ask at once exactly one leads`, () =>
     withLeases(async (a, { clock, again }) => {
       clock.set(1_000)

@@ -14,7 +14,7 @@ const TAKE = statement(
 )
 const RENEW = statement(
   'lease_renew',
-  'UPDATE leases SET until_ms = now_ms() + $3::bigint WHERE part = $1 AND term = $2',
+  'UPDATE leases SET until_ms = now_ms() + $3::bigint WHERE part = $1 AND term = $2 AND until_ms > 0',
 )
 const RELEASE = statement('lease_release', 'UPDATE leases SET until_ms = 0 WHERE part = $1 AND term = $2')
 const LIST = statement(

@@ -8,7 +8,8 @@ export function leaseWriters(db: DatabaseSync) {
        WHERE l.until <= ? OR l.until > ?
      RETURNING term`,
   )
-  const renew = db.prepare('UPDATE leases SET until = ? WHERE part = ? AND term = ?')
+  const renew = db.prepare('UPDATE leases SET until = ? WHERE part = ? AND term = ? AND until > 0')
+  const release = db.prepare('UPDATE leases SET until = 0 WHERE part = ? AND term = ?')
   return {
     takeLease(
       { part, holder, durationMs }: { part: string; holder: string; durationMs: number },
@@ -18,6 +19,6 @@ export function leaseWriters(db: DatabaseSync) {
       return row === undefined ? undefined : { part, term: Number(row.term) }
     },
     renewLease: ({ part, term }: Fence, untilMs: number) => renew.run(untilMs, part, term).changes > 0,
-    releaseLease: ({ part, term }: Fence) => void renew.run(0, part, term),
+    releaseLease: ({ part, term }: Fence) => void release.run(part, term),
   }
 }
