@@ -19,6 +19,7 @@ import type { EnvironmentParts } from './parts.ts'
 import { countedPosters } from './post-metrics.ts'
 import { upgradeUrl } from './public-pages.ts'
 import { tracedPosters } from './traced-parts.ts'
+import { watchDeliverers } from './watch-deliverers.ts'
 
 export interface DeliveryDeps {
   readonly store: JobsStore
@@ -43,7 +44,7 @@ export function openDeliveryStore({ environment, stores, shutdown, probes }: Env
 
 /** The readers of one environment's event log: the stream and the webhooks. */
 export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps) {
-  const { environment, config, clock, log, metrics, tracing, shutdown } = parts
+  const { environment, config, clock, log, metrics, tracing, shutdown, probes } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
   const onError = (err: unknown) => log.error({ err, environment }, 'the event log could not be read')
   shutdown.add(`${environment} look at the event log`, lookAtLog({ events, tail, clock, onError }))
@@ -68,6 +69,8 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     upgrade: { plans: plans.list(), url: upgradeUrl(config) },
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())
+  const deliverers = watchDeliverers(parts, { activeWebhooks: () => webhooks.activeCount })
+  probes.push({ name: `${environment} deliveries`, check: deliverers.check })
   const hub = createStreamHub({
     ...{ events, tail, network, watch, clock, random: Math.random, log },
     connections: parts.limits.active(`${environment} stream`),
@@ -82,6 +85,7 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
     services: { webhooks },
     hub,
     deliveries: () => webhooks.status(),
+    isUndelivered: deliverers.isMissing,
     accountsChanged: (accountIds: readonly string[]) => webhooks.accountsChanged(accountIds),
   }
 }

@@ -61,7 +61,10 @@ export async function startEnvironment(
         disk: diskStatus(disk, environment),
         notice: [idle.market, idle.chain].filter((text) => text !== null).join(' ') || null,
       },
-      { isStarting: clock.now() - common.about.startedAtMs < STARTING_MS },
+      {
+        isStarting: clock.now() - common.about.startedAtMs < STARTING_MS,
+        isUndelivered: delivery.isUndelivered(),
+      },
     )
   return {
     services: {

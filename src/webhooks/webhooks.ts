@@ -28,6 +28,8 @@ export interface WebhookService {
   /** Accounts or keys were changed; webhooks whose key has ended are stopped. */
   accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
+  /** How many webhooks are enabled. */
+  readonly activeCount: number
   /** How far this process is behind; undefined if another one delivers. */
   delay(): { overdueMs: number; unplannedEvents: number } | undefined
   close(): Promise<void>
@@ -202,6 +204,9 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       const { count, oldestAtMs } = await countPending()
       const ageMs = oldestAtMs === null ? 0 : clock.now() - oldestAtMs
       return { pending: count, oldest_pending_seconds: Math.max(0, Math.round(ageMs / 1000)) }
+    },
+    get activeCount() {
+      return book.activeCount
     },
     delay: () =>
       worker &&

@@ -20,7 +20,12 @@ const source = (status: 'healthy' | 'down', hasRecord: boolean): ServiceStatus['
     hasRecord ? { ...NEVER, from: '2026-03-14T04:00:00.000Z', to: '2026-03-14T05:00:00.000Z' } : NEVER,
   ],
 })
-const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean, state: 'ok' | 'low' = 'ok') =>
+const statusOf = (
+  ingestion: ServiceStatus['ingestion'],
+  isStarting: boolean,
+  state: 'ok' | 'low' = 'ok',
+  isUndelivered = false,
+) =>
   serviceStatus(
     {
       environment: 'test',
@@ -34,7 +39,7 @@ const statusOf = (ingestion: ServiceStatus['ingestion'], isStarting: boolean, st
       },
       notice: null,
     },
-    { isStarting },
+    { isStarting, isUndelivered },
   ).status
 
 test('a source that has not recorded anything yet is not a fault at the start, but is later', () => {
@@ -52,6 +57,10 @@ test('a disk that is nearly full is a fault while everything still works', () =>
   assert.equal(statusOf([source('healthy', true)], false, 'low'), 'degraded')
   assert.equal(statusOf([], false, 'low'), 'degraded')
   assert.equal(statusOf([source('down', true)], false, 'low'), 'down')
+})
+
+test('webhooks that no process delivers are a fault while everything else works', () => {
+  assert.equal(statusOf([source('healthy', true)], false, 'ok', true), 'degraded')
 })
 
 const OFF = { test: true, sandbox: false, live: [], nodes: [] }

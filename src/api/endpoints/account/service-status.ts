@@ -128,10 +128,11 @@ export const STARTING_MS = 30_000
 /**
  * ok if everything works, degraded if something does not, down if nothing does.
  * @param isStarting sources without a first record do not count as failing yet
+ * @param isUndelivered there are webhooks, and no process delivers to them
  */
 export function serviceStatus(
   parts: Omit<ServiceStatus, 'status'>,
-  { isStarting }: { isStarting: boolean },
+  { isStarting, isUndelivered = false }: { isStarting: boolean; isUndelivered?: boolean },
 ): ServiceStatus {
   const { ingestion, nodes, index, disk } = parts
   const counted = ingestion.filter((source) => !isStarting || hasRecord(source))
@@ -139,6 +140,7 @@ export function serviceStatus(
     ...counted.map((source) => source.status === 'healthy'),
     ...nodes.map((node) => node.synced),
     ...(index.state === 'off' ? [] : [index.state === 'running']),
+    ...(isUndelivered ? [false] : []),
   ]
   const failing = working.filter((works) => !works).length
   const isWell = failing === 0 && disk.state === 'ok'
