@@ -32,6 +32,14 @@ test('tapeline config shows hosts only; an address with a comma in its password 
   assert.match(text, /kalshi\.rest=https:\/\/\*\*\*@proxy\.example\.com\/\*\*\*/)
 })
 
+test('tapeline config hides the password of the store also where it makes the address a wrong one', () => {
+  for (const password of ['s3cret', 's3/cret', 's3?cret', 's3#cret', 's3@cret', 's3 cret']) {
+    const { described } = loadConfig({ TAPELINE_STORE: `postgres://me:${password}@db:5433/tapeline` })
+    const shown = described.find(({ setting }) => setting === 'TAPELINE_STORE')?.value
+    assert.equal(shown, 'postgres://***@db:5433/tapeline')
+  }
+})
+
 test('a setting that is refused is not repeated where it may hold a password', () => {
   for (const [name, value] of [
     ['TAPELINE_NODES', 'wss://me:s3,cret@a b/s3cret'],

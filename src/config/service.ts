@@ -18,6 +18,9 @@ import {
 export const PROCESS_ROLES = ['api', 'record', 'index', 'deliver', 'upkeep'] as const
 export type ProcessRole = (typeof PROCESS_ROLES)[number]
 
+/** Up to the last @, because this may be a wrong address, whose password contains a slash that is not encoded. */
+const LOGIN = /^(postgres(?:ql)?:\/\/).*@/s
+
 const roles = listOf(`some of ${PROCESS_ROLES.join(', ')}`, (value) =>
   PROCESS_ROLES.find((role) => role === value),
 )
@@ -80,7 +83,7 @@ export const SERVICE_SETTINGS = {
       allowed: 'an address such as postgres://tapeline@db1,db2/tapeline, or off',
       read: (value: string): string | null | undefined =>
         value === 'off' ? null : /^postgres(?:ql)?:\/\//.test(value) ? value : undefined,
-      shown: (value) => (value === null ? 'off' : redactAddresses(value)),
+      shown: (value) => (value === null ? 'off' : value.replace(LOGIN, '$1***@')),
       carriesKeys: true,
     },
   ),
