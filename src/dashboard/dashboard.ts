@@ -72,7 +72,12 @@ export function createDashboard(deps: {
     if (method !== 'POST')
       throw new DashboardError(405, 'method_not_allowed', 'Only POST.', ['Allow', 'POST'])
     const signature = headers['stripe-signature']
-    const outcome = await billing.receive(body ?? Buffer.alloc(0), signature?.toString())
+    const receiving = billing.receive(body ?? Buffer.alloc(0), signature?.toString())
+    const outcome = await receiving.catch((error: Error) => {
+      // Otherwise only the provider would see that somebody has paid and got nothing. Anybody may send a wrong signature.
+      if (!(error instanceof SignatureError)) log.warn({ why: error.message }, 'a billing event was refused')
+      throw error
+    })
     log.info(outcome, 'a billing event')
     return json({ received: true, ...outcome })
   }

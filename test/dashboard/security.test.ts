@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { AuditView, NoticeView, UsageView } from '../../src/dashboard/wire.ts'
+import { createLogger } from '../../src/kit/log.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { until } from '../until.ts'
 import { everyCall } from './routes.ts'
@@ -222,7 +223,15 @@ test('sign-up can be switched off; billing events need their signature', async (
 
 test('signed billing events set the plan and the pause of an account, and are in the audit log', async () => {
   const secret = 'whsec_0123456789abcdef'
+  let written = ''
+  const log = createLogger({
+    level: 'warn',
+    write: (line) => {
+      written += line
+    },
+  })
   const paid = await startTestService({
+    log,
     env: {
       TAPELINE_SANDBOX: 'off',
       TAPELINE_BILLING_SECRET: secret,
@@ -256,6 +265,12 @@ test('signed billing events set the plan and the pause of an account, and are in
     const overdue = await send('evt_3', 'customer.subscription.updated', subscription('past_due'), nowS)
     assert.deepEqual(await overdue.json(), { received: true, applied: true, accountId })
     assert.equal((await paid.parts.accounts.get(accountId)).pausedReason, 'payment_past_due')
+
+    const unknown = { ...subscription('active'), items: { data: [{ price: { id: 'price_new' } }] } }
+    assert.equal((await send('evt_4', 'customer.subscription.updated', unknown, nowS + 1)).status, 422)
+    const [refused] = written.split('\n').filter((line) => line.includes('price_new'))
+    assert.match(refused ?? '', /"why":"No plan is set for the price price_new\."/)
+    assert.match(refused ?? '', /"msg":"a billing event was refused"/)
 
     const chief = await operator(paid.url, paid.service.operatorToken ?? '')
     const { json } = await chief.call<{ entries: AuditView[] }>('GET', 'operator/audit')
