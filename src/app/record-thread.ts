@@ -14,6 +14,11 @@ import type { RecordMessage, RecordOptions } from './record-worker.ts'
 const RECORD_FILE = new URL('./record-worker.ts', import.meta.url)
 const STATUS_FRESH_MS = 20_000
 /**
+ * A thread that is stuck would keep its lease, so that no other process could record. It posts every second, and even on
+ * a machine that is very busy it is not silent for that long.
+ */
+const MAX_STUCK_MS = 120_000
+/**
  * Far more than the recorders of all venues hold, and small enough that V8 collects garbage once the heap has grown by
  * a third; with its default maximum the heap may grow to four times what is in use. Rows wait for a second before they
  * are written, so the young generation has room for what is allocated in more than that; otherwise they would move to
@@ -45,6 +50,7 @@ export function createRecorderThread(
       name,
       file: RECORD_FILE,
       limits: HEAP_LIMITS,
+      maxSilenceMs: MAX_STUCK_MS,
       data: {
         address: storeAddress(config),
         dataFolder: config.data,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { until } from '../../test/until.ts'
 import { systemClock } from './clock.ts'
 import { createLogger } from './log.ts'
 import { superviseThread } from './supervise-thread.ts'
@@ -43,4 +44,24 @@ test('a thread that can end has ended when it is closed', async () => {
   await thread.close()
   await new Promise((resolve) => setTimeout(resolve, 100))
   assert.equal(ends, 1)
+})
+
+test('a thread that is stuck is ended and started again', async () => {
+  let posts = 0
+  const reasons: (Error | undefined)[] = []
+  const thread = superviseThread({
+    name: 'posting',
+    file: new URL('../../test/fakes/posting-thread.ts', import.meta.url),
+    data: { runs: new SharedArrayBuffer(4) },
+    maxSilenceMs: 2_000,
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+    onMessage: () => {
+      posts++
+    },
+    onEnd: (reason) => void reasons.push(reason),
+  })
+  await until('the next thread posts', () => posts > 1)
+  assert.match(reasons[0]?.message ?? '', /posted nothing/)
+  await thread.close()
 })
