@@ -77,6 +77,8 @@ export const POLYMARKET_TIMES = {
   /** A token without a book is requested after `bookMissingMs`, and subscribed again after `resubscribeMs`. */
   bookMissingMs: 10_000,
   resubscribeMs: 30_000,
+  /** Windows are traded for about this long after their end. */
+  tradedAfterEndMs: 90_000,
   /** A token that is silent for this long within its window is compared with the venue's own book. */
   tokenSilenceMs: 30_000,
   /** Some running window of a symbol changes every second, so a socket that pauses for this long has lost frames. */

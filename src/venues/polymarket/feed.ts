@@ -5,12 +5,20 @@
  *   follow ──▶ subscribed, book awaited ──book──▶ live ──lost frame, wrong hash, new tick size──▶ repair by REST
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type FrameOutcome, type FrameProtocol, ignored, refused, type TimeCheck } from '../live/frame.ts'
+import {
+  type FrameItem,
+  type FrameOutcome,
+  type FrameProtocol,
+  ignored,
+  refused,
+  type TimeCheck,
+} from '../live/frame.ts'
 import { isPlausibleTime } from '../live/plausible.ts'
 import type { DataObservation } from '../observation.ts'
+import type { HistoryRange } from '../venue.ts'
 import { TokenBook, type TokenObservation } from './book.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
-import type { Leg } from './mapper.ts'
+import { type Leg, lostTrades } from './mapper.ts'
 import {
   createHashCheck,
   type FollowedToken,
@@ -23,6 +31,8 @@ import { createTradeIds } from './trade-ids.ts'
 import { AnyMessage, type BookWire } from './wire.ts'
 
 const SENT_AS_IT_HAPPENS: ReadonlySet<string> = new Set(['price_change', 'last_trade_price'])
+
+const LOST_STEP_MS = 1_000
 
 interface TokenFeedStats {
   readonly hashMatches: number
@@ -41,10 +51,15 @@ export class TokenFeed {
   /** Whether the current socket has subscribed to something; later subscriptions have another form. */
   #isGreeted = false
   /**
-   * When the current socket last sent market data, and the newest venue time in it, before which nothing is missing.
+   * When the current socket last sent anything of a followed token, and the newest venue time in that, before which
+   * nothing is missing.
    */
   #dataMs: number | undefined
   #sentMs = 0
+  /** Whether the message that is being read is of a followed token. */
+  #isData = false
+  /** Up to here the trades of a silence were reported as lost. */
+  #lostToMs = 0
 
   constructor(symbol: AssetSymbol, actions: TokenFeedActions) {
     this.symbol = symbol
@@ -90,6 +105,8 @@ export class TokenFeed {
     const wanted = new Map(legs.map((leg) => [leg.tokenId, leg]))
     const gone = [...this.#tokens.keys()].filter((tokenId) => !wanted.has(tokenId))
     const added = [...wanted.values()].filter(({ tokenId }) => !this.#tokens.has(tokenId))
+    // A silence without tokens is none.
+    if (this.#tokens.size === 0) this.#dataMs = undefined
     const lost = gone.flatMap((tokenId) => this.#tokens.get(tokenId)?.book.lose('ended', nowMs) ?? [])
     for (const tokenId of gone) this.#tokens.delete(tokenId)
     for (const leg of added) this.#tokens.set(leg.tokenId, newlyFollowed(leg, nowMs))
@@ -106,13 +123,20 @@ export class TokenFeed {
     )
   }
 
-  resubscribe(tokenIds: readonly string[], nowMs: number): void {
-    for (const tokenId of tokenIds) {
-      const token = this.#tokens.get(tokenId)
-      if (token !== undefined) token.subscribedMs = nowMs
-    }
-    this.#unsubscribe(tokenIds)
-    this.#subscribe(tokenIds)
+  /**
+   * The trades of a running window of which nothing has arrived are lost, also while it is awaited again; the next
+   * attempt repeats this.
+   */
+  resubscribe(tokenId: string, nowMs: number): FrameItem[] {
+    const token = this.#tokens.get(tokenId)
+    if (token === undefined) return []
+    const { leg } = token.book
+    const isTraded = nowMs >= leg.startMs && nowMs < leg.endMs + TIMES.tradedAfterEndMs
+    const lost = { fromMs: token.subscribedMs, toMs: nowMs + TIMES.resubscribeMs }
+    token.subscribedMs = nowMs
+    this.#unsubscribe([tokenId])
+    this.#subscribe([tokenId])
+    return isTraded && token.isSilentSinceSubscribed ? [this.#lostTrades(lost, nowMs, tokenId)] : []
   }
 
   /** Repairs a book that is not live from a REST book; returns nothing if the REST book is of no use. */
@@ -126,11 +150,18 @@ export class TokenFeed {
     return [wrong ?? [], repaired ?? []].flat()
   }
 
-  lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): DataObservation[] {
+  lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): FrameItem[] {
     const token = this.#tokens.get(tokenId)
-    if (token !== undefined && reason === 'frozen') token.isSilentSinceSubscribed = true
     const lost = token?.book.lose(reason, nowMs) ?? null
-    return lost === null ? [] : [lost]
+    const isFrozen = token !== undefined && reason === 'frozen'
+    if (isFrozen) {
+      token.isSilentSinceSubscribed = true
+      token.subscribedMs = nowMs
+    }
+    if (lost === null) return []
+    const item = { channel: this.#bookChannel, observation: lost }
+    if (!isFrozen) return [item]
+    return [item, this.#lostTrades({ fromMs: lost.sinceMs, toMs: nowMs }, nowMs, tokenId)]
   }
 
   /** Whether the stream sent a trade of this transaction and token. */
@@ -147,7 +178,6 @@ export class TokenFeed {
     if (text === 'PONG') return { kind: 'pong' }
     if (text.trim() === '') return ignored('empty frame')
     const silentMs = receivedMs - (this.#dataMs ?? receivedMs)
-    this.#dataMs = receivedMs
     let parsed: unknown
     try {
       parsed = JSON.parse(text)
@@ -157,10 +187,15 @@ export class TokenFeed {
       return outcomeOf(reading)
     }
     const reading: Reading = { items: [] }
-    if (silentMs > TIMES.socketSilenceMs) this.#loseAll(reading, 'silence', receivedMs)
+    if (silentMs > TIMES.socketSilenceMs) this.#loseSilence(reading, receivedMs)
     const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
-    for (const message of messages) this.#readMessage(message, receivedMs, reading, isTime)
-    if (reading.refused === undefined) this.#sentMs = Math.max(this.#sentMs, newestOf(messages))
+    let sentMs = this.#sentMs
+    for (const message of messages) {
+      this.#isData = false
+      this.#readMessage(message, receivedMs, reading, isTime)
+      if (this.#isData) sentMs = Math.max(sentMs, timeOf(message) ?? 0)
+    }
+    if (reading.refused === undefined) this.#sentMs = sentMs
     if (reading.refused === 'wrong_shape' || reading.refused === 'implausible')
       this.#loseAll(reading, 'damaged', receivedMs)
     return outcomeOf(reading)
@@ -195,6 +230,20 @@ export class TokenFeed {
     }
   }
 
+  /** A silence may last for many frames of other markets, so its trades are reported once a second. */
+  #loseSilence(reading: Reading, receivedMs: number): void {
+    this.#loseAll(reading, 'silence', receivedMs)
+    if (receivedMs < this.#lostToMs) return
+    this.#lostToMs = receivedMs + LOST_STEP_MS
+    reading.items.push(this.#lostTrades({ fromMs: this.#sentMs, toMs: this.#lostToMs }, receivedMs))
+  }
+
+  /** `tokenId`: the only token that lost trades; without it, any may have. */
+  #lostTrades(range: HistoryRange, receivedMs: number, tokenId = ''): FrameItem {
+    const observation = lostTrades({ symbol: this.symbol, tokenId }, range, receivedMs)
+    return { channel: this.#tradesChannel, observation }
+  }
+
   #push(reading: Reading, observation: DataObservation): void {
     const isTrade = observation.kind === 'trade' || observation.kind === 'trades_lost'
     const channel = isTrade ? this.#tradesChannel : this.#bookChannel
@@ -209,6 +258,8 @@ export class TokenFeed {
   #noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined {
     const token = this.#tokens.get(tokenId)
     if (token !== undefined) {
+      this.#dataMs = receivedMs
+      this.#isData = true
       token.lastReceivedMs = receivedMs
       token.isSilentSinceSubscribed = false
     }
@@ -243,13 +294,6 @@ const newlyFollowed = (leg: Leg, nowMs: number): FollowedToken => ({
 function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
   if (items.length > 0) return { kind: 'data', items, ...(reason === undefined ? {} : { refused: reason }) }
   return reason === undefined ? ignored('nothing for us') : refused(reason)
-}
-
-/** The newest venue time in a frame that was read. */
-function newestOf(messages: readonly unknown[]): number {
-  let newestMs = 0
-  for (const message of messages) newestMs = Math.max(newestMs, timeOf(message) ?? 0)
-  return newestMs
 }
 
 function timeOf(message: unknown): number | undefined {

@@ -10,6 +10,7 @@ import type {
   TradeObservation,
   TradesLostObservation,
 } from '../observation.ts'
+import type { HistoryRange } from '../venue.ts'
 import type { HashedTerms } from './book-hash.ts'
 import { type MeanConfig, readSettlement } from './settlement.ts'
 import { readSlug, startOf } from './slug.ts'
@@ -207,16 +208,19 @@ export function mapLastTrade(
 /** The sweep has the time of the block, which may be some seconds from that of the stream. */
 const SWEPT_APART_MS = 5_000
 
-/** A streamed trade that is left to the sweeps: until they have delivered it, it is missing. */
-export function mapLeftTrade(wire: LastTradeWire, leg: Leg, receivedMs: number): TradesLostObservation {
-  const timeMs = Number(wire.timestamp)
+/** Trades of this time are left to the sweeps: until these have delivered them, they are missing. */
+export function lostTrades(
+  { symbol, tokenId }: Pick<Leg, 'symbol' | 'tokenId'>,
+  { fromMs, toMs }: HistoryRange,
+  receivedMs: number,
+): TradesLostObservation {
   return {
     kind: 'trades_lost',
-    ...aboutOf(leg, receivedMs),
-    venueTimeMs: timeMs,
+    ...aboutOf({ symbol, tokenId }, receivedMs),
+    venueTimeMs: receivedMs,
     key: null,
-    fromMs: timeMs - SWEPT_APART_MS,
-    toMs: timeMs + SWEPT_APART_MS,
+    fromMs: fromMs - SWEPT_APART_MS,
+    toMs: toMs + SWEPT_APART_MS,
   }
 }
 

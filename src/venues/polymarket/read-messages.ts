@@ -9,7 +9,7 @@ import type { DataObservation } from '../observation.ts'
 import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
 import { type TokenBook, wireLevelsOf } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
-import { mapLastTrade, mapLeftTrade } from './mapper.ts'
+import { lostTrades, mapLastTrade } from './mapper.ts'
 import { readSlug } from './slug.ts'
 import type { TradeIds } from './trade-ids.ts'
 import {
@@ -111,7 +111,8 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     // Without its transaction, the sweeps would not recognise the trade, and a trade this late may be refused as
     // overtaken. Neither counts as streamed: the sweeps deliver it, and until then its time is a gap.
     if (hash == null || hash === '' || receivedMs - Number(timestamp) > MAX_OVERTAKEN_MS) {
-      feed.push(reading, mapLeftTrade(message, token.book.leg, receivedMs))
+      const timeMs = Number(timestamp)
+      feed.push(reading, lostTrades(token.book.leg, { fromMs: timeMs, toMs: timeMs }, receivedMs))
       return true
     }
     const id = feed.tradeIds.newId(message, hash)

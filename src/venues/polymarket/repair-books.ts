@@ -68,7 +68,13 @@ export async function repairBooks(
   let frozenMs: number[] = []
 
   function lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): void {
-    for (const lost of feed.lose(tokenId, reason, nowMs)) session.emit(channel, lost)
+    for (const { channel, observation } of feed.lose(tokenId, reason, nowMs))
+      session.emit(channel, observation)
+  }
+
+  function resubscribe(tokenId: string, nowMs: number): void {
+    for (const { channel, observation } of feed.resubscribe(tokenId, nowMs))
+      session.emit(channel, observation)
   }
 
   async function compare(tokenId: string, token: FollowedToken): Promise<void> {
@@ -85,7 +91,7 @@ export async function repairBooks(
       if (!isSilent || !token.book.isBehind(book)) return
       lose(tokenId, 'frozen', receivedMs)
       frozenMs = [...frozenMs.filter((atMs) => receivedMs - atMs < FROZEN_WITHIN_MS), receivedMs]
-      if (frozenMs.length < FROZEN_PER_SOCKET) return feed.resubscribe([tokenId], receivedMs)
+      if (frozenMs.length < FROZEN_PER_SOCKET) return resubscribe(tokenId, receivedMs)
       frozenMs = []
       session.cut(routeName(feed.symbol), 'frozen books on an open socket')
     } catch {
@@ -130,7 +136,7 @@ export async function repairBooks(
     if (!session.isPaused()) {
       for (const [tokenId, token] of feed.tokens) {
         const step = repairStep(token, nowMs)
-        if (step === 'resubscribe') feed.resubscribe([tokenId], nowMs)
+        if (step === 'resubscribe') resubscribe(tokenId, nowMs)
         if (step === 'request') repairs.want(tokenId, nowMs)
         if (step === 'compare') {
           token.comparedMs = nowMs
