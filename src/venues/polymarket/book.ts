@@ -35,6 +35,7 @@ export type TokenObservation = BookSnapshotObservation | BookDeltaObservation | 
 interface WaitingChange {
   readonly timeMs: number
   readonly change: ChangeWire
+  readonly level: MicroLevel
 }
 
 export class TokenBook {
@@ -88,28 +89,39 @@ export class TokenBook {
     return this.#taken(via, Math.max(timeMs, this.#waitingToMs()), receivedMs)
   }
 
-  /** Applies all changes of one frame. Undefined if a value is not a number; empty while the book is not live. */
+  /**
+   * Applies all changes of one frame. Undefined if a value is not a number: then only a book of that time or later has
+   * what the frame changed. Empty while the book is not live.
+   */
   change(changes: readonly ChangeWire[], timeMs: number, receivedMs: number): TokenObservation[] | undefined {
+    const frame: WaitingChange[] = []
+    for (const change of changes) {
+      const level = levelOf(change)
+      if (level === undefined) {
+        this.#droppedMs = Math.max(this.#droppedMs, timeMs)
+        return undefined
+      }
+      frame.push({ timeMs, change, level })
+    }
     if (!this.#isLive) {
-      this.#setAside(changes, timeMs)
+      this.#setAside(frame)
       return []
     }
     if (timeMs < this.#frameMs) {
-      this.#setAside(changes, timeMs)
+      this.#setAside(frame)
       return [this.#overtaken(timeMs, receivedMs)]
     }
     const bids: MicroLevel[] = []
     const asks: MicroLevel[] = []
     this.#frameHash = null
-    for (const change of changes) {
-      const level = this.#apply(change)
-      if (level === undefined) return undefined
+    for (const { change, level } of frame) {
+      this.#apply(change, level)
       if (sideOf(change) === 'bids') bids.push(level)
       else asks.push(level)
     }
     const last = changes.at(-1)
     if (last !== undefined && !hasReportedTop(this.levels, last)) {
-      this.#setAside(changes, timeMs)
+      this.#setAside(frame)
       return [this.#lost('top_mismatch', receivedMs, this.#provenMs)]
     }
     if (this.levels.isCrossed()) {
@@ -222,25 +234,21 @@ export class TokenBook {
     }
   }
 
-  #apply(change: ChangeWire): MicroLevel | undefined {
-    const price = orderPriceOf(change.price)
-    const size = orderSizeOf(change.size)
-    if (price === undefined || size === undefined) return undefined
+  #apply(change: ChangeWire, [price, size]: MicroLevel): void {
     const side = sideOf(change)
     const before = levelChecksum(side, price, this.levels.sizeAt(side, price))
     this.#checksum = (this.#checksum - before + levelChecksum(side, price, size)) | 0
     this.levels.set(side, price, size)
-    return [price, size]
   }
 
   #differsFrom(sides: MicroLevels | undefined): boolean {
     return sides !== undefined && !this.levels.hasLevels(sides)
   }
 
-  #setAside(changes: readonly ChangeWire[], timeMs: number): void {
-    for (const change of changes) this.#waiting.push({ timeMs, change })
+  #setAside(frame: readonly WaitingChange[]): void {
+    for (const each of frame) this.#waiting.push(each)
     if (this.#waiting.length <= MAX_WAITING_CHANGES) return
-    this.#droppedMs = this.#waiting.at(-1)?.timeMs ?? timeMs
+    for (const { timeMs } of this.#waiting) this.#droppedMs = Math.max(this.#droppedMs, timeMs)
     this.#waiting = []
   }
 
@@ -262,7 +270,7 @@ export class TokenBook {
     this.levels.replace(sides.bids, sides.asks)
     this.#checksum = checksumOf(this.levels.microLevels())
     this.#states.clear()
-    for (const { change } of this.#waiting) this.#apply(change)
+    for (const { change, level } of this.#waiting) this.#apply(change, level)
     const last = this.#waiting.at(-1)?.change
     const isRight = last === undefined || hasReportedTop(this.levels, last)
     this.#frameHash = isRight ? ((last ?? wire).hash ?? null) : null
@@ -275,6 +283,12 @@ function leveled({ bids, asks }: MicroLevels): MicroLevels {
   const book = new OrderBook()
   book.replace(bids, asks)
   return book.microLevels()
+}
+
+function levelOf(wire: Pick<ChangeWire, 'price' | 'size'>): MicroLevel | undefined {
+  const price = orderPriceOf(wire.price)
+  const size = orderSizeOf(wire.size)
+  return price === undefined || size === undefined ? undefined : [price, size]
 }
 
 const sideOf = (change: ChangeWire): BookSide => (change.side === 'BUY' ? 'bids' : 'asks')
@@ -292,11 +306,10 @@ export function wireLevelsOf(wire: BookWire): MicroLevels | undefined {
 
 function microLevels(levels: readonly { price: string; size: string }[]): MicroLevel[] | undefined {
   const read: MicroLevel[] = []
-  for (const level of levels) {
-    const price = orderPriceOf(level.price)
-    const size = orderSizeOf(level.size)
-    if (price === undefined || size === undefined) return undefined
-    read.push([price, size])
+  for (const each of levels) {
+    const level = levelOf(each)
+    if (level === undefined) return undefined
+    read.push(level)
   }
   return read
 }

@@ -56,3 +56,28 @@ test('after changes that crossed a book none is taken that is older than they ar
   assert.equal(kept.replace(book(NOW + 4, '0.4', '0.7'), 'stream', NOW + 11), null)
   assert.equal(kept.repair(book(NOW + 5, '0.61', '0.7'), NOW + 12)?.kind, 'book_snapshot')
 })
+
+test('after changes that cannot be read no book is taken that is older than they are, awaited or not', () => {
+  for (const isAwaited of [true, false]) {
+    const kept = new TokenBook(LEG)
+    kept.replace(book(NOW, '0.4', '0.6'), 'stream', NOW)
+    if (isAwaited) kept.lose('tick_size', NOW + 2)
+    assert.equal(kept.change([bid('0.3', '12345678901')], NOW + 5, NOW + 5), undefined)
+    kept.lose('damaged', NOW + 5)
+    assert.equal(kept.repair(book(NOW + 3, '0.4', '0.6'), NOW + 10), undefined)
+    assert.equal(kept.repair(book(NOW + 5, '0.4', '0.6'), NOW + 12)?.kind, 'book_snapshot')
+  }
+})
+
+test('what a frame changes of the other tokens is kept if the changes of one cannot be read', () => {
+  const { feed, read } = openFeed()
+  feed.follow([LEG, { ...LEG, tokenId: '8', outcome: 'Down' }], NOW)
+  read({ ...book(NOW, '0.4', '0.6'), asset_id: '8' }, NOW)
+  const changes = [bid('0.3', '12345678901'), { ...bid('0.3'), asset_id: '8' }]
+  read(
+    { event_type: 'price_change', market: '0x1', timestamp: String(NOW + 5), price_changes: changes },
+    NOW + 5,
+  )
+  const [repaired] = feed.repair({ ...book(NOW + 3, '0.4', '0.6'), asset_id: '8' }, NOW + 10)
+  assert.equal(repaired, undefined)
+})

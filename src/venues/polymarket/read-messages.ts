@@ -95,10 +95,11 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   price_change(feed, message, receivedMs, reading) {
     if (ChangesMessage.is(message)) {
       const byToken = Map.groupBy(message.price_changes, (change) => change.asset_id)
-      for (const [tokenId, changes] of byToken) {
-        if (!change(feed, tokenId, changes, Number(message.timestamp), receivedMs, reading)) return false
-      }
-      return true
+      let isRead = true
+      // The changes of the other tokens count: a book that is requested may lack them.
+      for (const [tokenId, changes] of byToken)
+        if (!change(feed, tokenId, changes, Number(message.timestamp), receivedMs, reading)) isRead = false
+      return isRead
     }
     if (!OldChangeMessage.is(message)) return false
     return change(feed, message.asset_id, [message], Number(message.timestamp), receivedMs, reading)
