@@ -7,6 +7,7 @@ import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { type CoverageChange, gap, observed } from '../../store/coverage.ts'
 import type { DoubtedTime } from '../../venues/doubted-time.ts'
+import type { TradeObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
@@ -16,6 +17,12 @@ const GAP = { from: Date.parse('2026-11-15T10:00:00Z'), to: Date.parse('2026-11-
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
 const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
+
+const tradeAt = (timeMs: number): TradeObservation => ({
+  ...{ kind: 'trade', source: 'predmkt_a', symbol: 'BTC', instrument: 'up' },
+  ...{ venueTimeMs: timeMs, receivedMs: timeMs, key: `t${timeMs}`, id: `t${timeMs}` },
+  ...{ price: '0.5', size: '1', side: 'buy' },
+})
 
 async function backfilled(
   nowMs: number,
@@ -38,6 +45,10 @@ async function backfilled(
     others = [] as Partial<MarketInput>[],
     /** Markets that the venue lists by when they ended. */
     listed = [] as MarketInput[],
+    listedApartMs = 0,
+    /** The trades that the venue lists, by their listed times. */
+    trades = [] as number[],
+    received: receivedMs = [] as number[],
   } = {},
 ): Promise<string[]> {
   const store = await storesIn(':memory:', pacedClock(nowMs)).environment('test')
@@ -62,7 +73,12 @@ async function backfilled(
       const rows = endedIn.map((row) => ({ kind: 'market' as const, key: row.marketId, market: row }))
       const observations = rows.map((row) => ({ ...about, ...row, receivedMs: nowMs }))
       yield { observations, covered: request.range, missing: [] }
-    } else yield { observations: [], covered: request.range, missing: [] }
+    } else {
+      const { fromMs, toMs } = request.range
+      const rows = trades.filter((timeMs) => timeMs >= fromMs && timeMs < toMs).map(tradeAt)
+      // The venue does not answer for the time after the gap yet.
+      yield { observations: rows, covered: { fromMs, toMs: toMs - listedApartMs }, missing: [] }
+    }
   }
   const market: BackfilledMarket = {
     market: { marketId: '0xaa', source: 'predmkt_a', symbol: 'BTC', active: true, status: 'open' },
@@ -77,7 +93,7 @@ async function backfilled(
     lacking: () => (isLacking ? 12.5 : 0),
     lackingListed: () => (isLacking ? listedLacking : 0),
     swept() {},
-    trade() {},
+    trade: ({ venueTimeMs }) => void receivedMs.push(venueTimeMs),
     mid() {},
     show() {},
     ready: () => Promise.resolve(),
@@ -87,6 +103,7 @@ async function backfilled(
       feed: TRADES,
       candleFeeds: [CANDLES],
       hasMids: true,
+      listedApartMs,
       endless: ['5m'],
       symbol: 'BTC',
       venue: { history },
@@ -125,6 +142,21 @@ test('gaps of candles are closed with the trades where the midpoints were sent, 
   assert.deepEqual(closed, ['trades', 'candles'])
   const coarse = await backfilled(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))
   assert.deepEqual(coarse, ['trades'])
+})
+
+test('a gap is closed with the trades that are listed with the time of their block, just outside of it', async () => {
+  const mids = ({ range }: HistoryRequest) => ({ observations: [], covered: range, missing: [] })
+  const trades = [GAP.from - 11_000, GAP.from - 900, GAP.to + 9_000, GAP.to + 11_000]
+  const received: number[] = []
+  const more = { trades, received, listedApartMs: 10_000 }
+  const closed = await backfilled(SOON_MS, mids, true, [], SOON_MS, undefined, undefined, undefined, more)
+  assert.deepEqual(
+    [closed, received],
+    [
+      ['trades', 'candles'],
+      [GAP.from - 900, GAP.to + 9_000],
+    ],
+  )
 })
 
 test('trades wait for midpoints that cannot be requested for an hour, not for ever', async () => {
@@ -315,6 +347,7 @@ test('a market that cannot be requested keeps neither other markets nor other ga
       feed: TRADES,
       candleFeeds: [],
       hasMids: false,
+      listedApartMs: 0,
       endless: [],
       symbol: 'BTC',
       venue: { history },

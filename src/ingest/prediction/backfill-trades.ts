@@ -86,6 +86,8 @@ export interface BackfillTradesOptions {
   readonly listedMs: number
   /** Whether the list contains every market that runs before an instant. */
   readonly isKnownTo: (toMs: number) => boolean
+  /** How far the time of a trade in a list may be from that in the stream. */
+  readonly listedApartMs: number
   /** Durations of which a window is always running. */
   readonly endless: readonly MarketType[]
   readonly doubts: DoubtedVolumes
@@ -324,11 +326,13 @@ async function requestTrades(
 }
 
 async function request(
-  { venue, symbol, signal }: BackfillTradesOptions,
+  { venue, symbol, signal, listedApartMs }: BackfillTradesOptions,
   each: BackfilledMarket,
   range: HistoryRange,
 ): Promise<boolean> {
-  const question = { topic: 'trades', symbol, market: each.market.marketId, range } as const
+  // A trade that the stream lost within the range may be listed with a time just outside of it.
+  const asked = { fromMs: range.fromMs - listedApartMs, toMs: range.toMs + listedApartMs }
+  const question = { topic: 'trades', symbol, market: each.market.marketId, range: asked } as const
   let coveredMs = range.fromMs
   for await (const { observations, covered } of venue.history(question, { signal })) {
     for (const row of observations) if (row.kind === 'trade') each.trade({ ...row, isSwept: true })

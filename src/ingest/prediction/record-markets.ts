@@ -49,6 +49,8 @@ const SECOND_MS = 1_000
 /** Reasons that mean that frames of the socket were lost. */
 const LOST_FRAMES: ReadonlySet<BookLostReason> = new Set(['sequence_gap', 'frozen', 'silence', 'damaged'])
 const FINALIZE_EVERY_MS = 10_000
+/** Trades of tokens are listed with the whole second of their block, some seconds after they were streamed. */
+const TOKEN_TRADES_APART_MS = 10_000
 const BACKFILL_EVERY_MS = 15_000
 const BACKFILL_AGAIN_MS = 60_000
 /**
@@ -498,6 +500,7 @@ class SymbolMarkets implements MarketsRecorder {
         tracker,
         listedMs,
         isKnownTo: (toMs) => this.#windows.isKnownTo(toMs),
+        listedApartMs: plan.hasTokens ? TOKEN_TRADES_APART_MS : 0,
         endless: plan.endless,
         doubts: this.#doubts,
         unlisted: this.#unlisted,
