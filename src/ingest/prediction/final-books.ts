@@ -42,7 +42,7 @@ export class FinalBooks {
     this.#parts = parts
     this.#startedMs = parts.clock.now()
     this.#lackingToMs = this.#startedMs
-    this.#known = parts.plan.hasTokens ? Promise.resolve() : this.#readEarlier()
+    this.#known = this.#readEarlier()
     this.#known.catch(() => {})
   }
 
@@ -99,7 +99,7 @@ export class FinalBooks {
     const fromMs = Math.max(missed.fromMs, this.#beforeMs)
     if (type === null || fromMs >= missed.toMs) return
     tracker.lost(snapshotFeed(plan, symbol, type), fromMs, missed.toMs, 'not_observed')
-    interest.missed(fromMs, missed.toMs)
+    if (plan.hasOpenInterest) interest.missed(fromMs, missed.toMs)
   }
 
   /**

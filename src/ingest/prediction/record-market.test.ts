@@ -526,6 +526,63 @@ test('books since lists leave out a running contract are not final, nor any befo
   }
 })
 
+test('a window whose end moves is sampled up to its new end; what was missed, or sampled after it, is a gap', async (t) => {
+  const { clock, rows, partsOf } = await setUp(t)
+  const lost: string[] = []
+  const parts = partsOf('polymarket')
+  const tracker = {
+    ...parts.tracker,
+    lost(feed: Feed, fromMs: number, toMs: number) {
+      lost.push(`${feed.dataset} ${feed.interval} ${fromMs - START_MS} ${toMs - START_MS}`)
+    },
+  }
+  const recorder = recordMarkets({ ...parts, tracker })
+  const list = (ms: number, endMs: number) => {
+    clock.set(START_MS + ms)
+    const market = { ...MARKETS.polymarket, endTime: START_MS + endMs }
+    recorder.observe({ kind: 'market', ...about('polymarket', '', clock.now()), market })
+  }
+  const sampledAt = async (ms: number) => {
+    for (const token of ['up', 'down'])
+      recorder.observe(book('polymarket', token, START_MS + ms, `0.${ms / 100_000}`, '0.5'))
+    recorder.sample(START_MS + ms + 2_000, START_MS + ms + 2_000)
+    const sampled = await rows<{ timestamp: string }>(feedOf('snapshots', 'predmkt_a', 'BTC', '15m'))
+    return sampled.some(({ timestamp }) => Date.parse(timestamp) === START_MS + ms)
+  }
+  list(1_000, 300_000)
+  assert.equal(await sampledAt(100_000), true)
+  list(250_000, 600_000)
+  assert.equal(await sampledAt(400_000), true)
+  assert.deepEqual(lost, [])
+  list(620_000, 900_000)
+  assert.deepEqual(lost, ['snapshots 15m 600000 620000'])
+  list(640_000, 630_000)
+  assert.deepEqual(lost.slice(1), ['snapshots 15m 630000 640000'])
+})
+
+test('a window whose end moved while nothing was recorded: what an earlier run claimed after the old end is a gap', async (t) => {
+  const { clock, store, partsOf } = await setUp(t)
+  const lost: string[] = []
+  const parts = partsOf('polymarket')
+  const tracker = {
+    ...parts.tracker,
+    lost: (feed: Feed, fromMs: number, toMs: number) =>
+      void lost.push(`${feed.dataset} ${feed.interval} ${fromMs - START_MS} ${toMs - START_MS}`),
+  }
+  const feed = feedOf('snapshots', 'predmkt_a', 'BTC', '15m')
+  await store.write({
+    markets: [{ ...MARKETS.polymarket, endTime: START_MS + 300_000 }],
+    finalize: [{ feed, before: START_MS + 400_000 }],
+  })
+  clock.set(START_MS + 610_000)
+  const recorder = recordMarkets({ ...parts, tracker })
+  recorder.observe({
+    ...{ kind: 'market', ...about('polymarket', '', clock.now()), market: MARKETS.polymarket },
+  })
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  assert.deepEqual(lost, ['snapshots 15m 400000 610000'])
+})
+
 test('a contract whose end moved while nothing was recorded: what an earlier run claimed after the old end is a gap', async (t) => {
   for (const [finalMs, lostFromMs] of [
     [0, 300_000],

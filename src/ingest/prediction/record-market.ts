@@ -64,7 +64,7 @@ interface RecordingParts {
  */
 export class MarketRecorder implements MarketWindow {
   readonly startMs: number
-  /** The end of a contract may move. */
+  /** The end of a market may move. */
   endMs: number
   readonly instruments: readonly string[]
   market: MarketInput

@@ -65,7 +65,7 @@ const TICKS_KEPT_MS = 30 * 60_000
 const haveTicks = (timeMs: number, nowMs: number) =>
   nowMs >= timeMs + TICKS_AFTER_MS && nowMs < timeMs + TICKS_KEPT_MS
 
-/** The time between two ends of a contract, as far as it is over. */
+/** The time between two ends of a market, as far as it is over. */
 const between = (oneMs: number, otherMs: number, nowMs: number): HistoryRange => ({
   fromMs: Math.min(oneMs, otherMs),
   toMs: Math.min(Math.max(oneMs, otherMs), nowMs),
@@ -350,7 +350,7 @@ class SymbolMarkets implements MarketsRecorder {
     followed.hasVolume = seen.volume != null
     const { plan, clock, catalogue } = this.#parts
     const endMs = seen.endTime ?? recorder.endMs
-    if (!plan.hasTokens && endMs !== recorder.endMs) this.#moveEnd(followed, endMs)
+    if (endMs !== recorder.endMs) this.#moveEnd(followed, endMs)
     if (isListedWithAll(plan, followed.window, clock.now()))
       this.#windows.knows(recorder.market.marketType ?? null, followed.firstEndMs)
     if (followed.isReady) catalogue.put(recorder.market)
@@ -362,7 +362,7 @@ class SymbolMarkets implements MarketsRecorder {
   }
 
   /**
-   * A contract closes later than first listed, or earlier. It was not sampled between its old end and now, or was
+   * A market closes later than first listed, or earlier. It was not sampled between its old end and now, or was
    * sampled although it had closed; whatever is final of that time stays as it is.
    */
   #moveEnd(followed: FollowedMarket, endMs: number): void {
@@ -370,6 +370,8 @@ class SymbolMarkets implements MarketsRecorder {
     const nowMs = this.#parts.clock.now()
     const missed = between(recorder.endMs, endMs, nowMs)
     recorder.endMs = endMs
+    // That of a market with tokens was the price at its old end.
+    if (this.#parts.plan.hasTokens) recorder.market = { ...recorder.market, referencePriceEnd: null }
     this.#sampled.changed()
     if (endMs > nowMs)
       followed.ready = followed.ready.then(() => {
@@ -378,11 +380,11 @@ class SymbolMarkets implements MarketsRecorder {
     this.#finalBooks.missed(recorder.market.marketType ?? null, missed)
   }
 
-  /** The end of a contract moved while nothing was recorded, or after the last list that an earlier run received. */
+  /** The end of a market moved while nothing was recorded, or after the last list that an earlier run received. */
   async #readStored({ recorder, followedMs }: FollowedMarket, stored: MarketRow): Promise<void> {
     const { market_type: storedType, end_time: endTime } = stored
     const type = (storedType ?? recorder.market.marketType ?? null) as MarketType | null
-    if (this.#parts.plan.hasTokens || endTime === null) return
+    if (endTime === null) return
     await this.#finalBooks.known
     this.#finalBooks.missed(type, between(Date.parse(endTime), recorder.endMs, followedMs))
   }

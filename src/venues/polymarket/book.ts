@@ -39,7 +39,7 @@ interface WaitingChange {
 }
 
 export class TokenBook {
-  readonly leg: Leg
+  leg: Leg
   readonly #marketLeg: MarketLeg
   readonly levels = new OrderBook()
   #isLive = false

@@ -107,6 +107,8 @@ export class TokenFeed {
     const added = [...wanted.values()].filter(({ tokenId }) => !this.#tokens.has(tokenId))
     // A silence without tokens is none.
     if (this.#tokens.size === 0) this.#dataMs = undefined
+    // The end of a window may move.
+    for (const [tokenId, { book }] of this.#tokens) book.leg = wanted.get(tokenId) ?? book.leg
     const lost = gone.flatMap((tokenId) => this.#tokens.get(tokenId)?.book.lose('ended', nowMs) ?? [])
     for (const tokenId of gone) this.#tokens.delete(tokenId)
     for (const leg of added) this.#tokens.set(leg.tokenId, newlyFollowed(leg, nowMs))

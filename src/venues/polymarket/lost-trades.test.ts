@@ -101,3 +101,10 @@ test('a window that does not run has no trades to lose while its first book is a
   ] as const)
     assert.equal(openFeed(leg).feed.resubscribe(TOKEN, nowMs).length > 0, isLost)
 })
+
+test('a window whose end moves later is followed as one that runs until then', () => {
+  const { feed } = openFeed({ ...LEG, endMs: NOW - 120_000 })
+  assert.deepEqual(feed.follow([LEG], NOW), [])
+  assert.equal(feed.tokens.get(TOKEN)?.book.leg.endMs, LEG.endMs)
+  assert.equal(feed.resubscribe(TOKEN, NOW + 31_000).length, 1)
+})
