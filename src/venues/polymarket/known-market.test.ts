@@ -17,7 +17,7 @@ const START_MS = 1_784_851_200_000
 const END_MS = START_MS + 300_000
 const HOUR_MS = 3_600_000
 
-function seen(more: Record<string, unknown> = {}): UpDownMarket {
+function seen(more: Record<string, unknown> = {}, nowMs = START_MS): UpDownMarket {
   const market = mapMarket(
     {
       id: '91',
@@ -35,7 +35,7 @@ function seen(more: Record<string, unknown> = {}): UpDownMarket {
       liquidityNum: 1234.5,
       ...more,
     } as Parameters<typeof mapMarket>[0],
-    START_MS,
+    nowMs,
   )
   assert.ok(market !== undefined)
   return market
@@ -85,6 +85,18 @@ test('a window is followed from before it begins until after it was seen closed,
   }
 })
 
+test('an answer that calls a running window closed, with a winner, neither ends its following nor resolves it', () => {
+  const won = { closed: true, acceptingOrders: false, outcomePrices: '["1", "0"]' }
+  const open = mergeMarket(undefined, seen(), START_MS)
+  const wrong = mergeMarket(open, seen(won, START_MS + 1_000), START_MS + 1_000)
+  assert.deepEqual([wrong.market.status, wrong.market.winner], ['closed', null])
+  const again = mergeMarket(wrong, seen({}, START_MS + 31_000), START_MS + 31_000)
+  assert.deepEqual([again.market.status, again.closedSeenMs], ['open', null])
+  const closed = mergeMarket(again, seen(won, END_MS + 20_000), END_MS + 20_000)
+  assert.deepEqual([closed.market.winner, closed.closedSeenMs], ['Up', END_MS + 20_000])
+  for (const market of [wrong, again]) assert.equal(isFollowed(market, END_MS - 1), true)
+})
+
 test('a winner is asked for soon after the end, then slowly, and no longer than a day', () => {
   const market = mergeMarket(undefined, seen(), START_MS)
   assert.equal(isResolveDue(market, END_MS + TIMES.resolveAfterMs - 1), false)
@@ -120,7 +132,7 @@ test('an answer that leaves out the event of a market does not take away the mea
   const alone = (source: string | null) =>
     mergeMarket(
       mergeMarket(undefined, listed, START_MS),
-      seen({ resolutionSource: source, closed: true, outcomePrices: '["1", "0"]' }),
+      seen({ resolutionSource: source, closed: true, outcomePrices: '["1", "0"]' }, END_MS),
       END_MS,
     ).market
   for (const source of [resolutionSource, null]) {

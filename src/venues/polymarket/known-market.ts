@@ -17,7 +17,7 @@ export interface KnownMarket extends UpDownMarket {
    * The order book named the winner; the time of resolution and the last figures are still to come from the catalogue.
    */
   readonly isProvisional: boolean
-  /** When we first saw it closed. */
+  /** Since when we have seen it closed; null for a window that is open, or open again. */
   readonly closedSeenMs: number | null
   tries: number
   nextAskMs: number
@@ -51,7 +51,7 @@ export function mergeMarket(
     observation: isSame ? before.observation : marketObservation(market, receivedMs),
     legs: hasLegs ? seen.legs : (before?.legs ?? []),
     isProvisional,
-    closedSeenMs: before?.closedSeenMs ?? (isClosed ? receivedMs : null),
+    closedSeenMs: isClosed ? (before?.closedSeenMs ?? receivedMs) : null,
     tries: before?.tries ?? 0,
     nextAskMs: before?.nextAskMs ?? 0,
   }
@@ -84,7 +84,8 @@ export function isFollowed({ market, closedSeenMs }: KnownMarket, nowMs: number)
   const toMs =
     closedSeenMs === null
       ? (market.endTime ?? 0) + TIMES.followAfterEndMs
-      : closedSeenMs + TIMES.followAfterClosedMs
+      : // An answer that calls a running window closed may be wrong.
+        Math.max(closedSeenMs, market.endTime ?? 0) + TIMES.followAfterClosedMs
   return nowMs >= fromMs && nowMs < toMs
 }
 

@@ -125,7 +125,8 @@ export function mapMarket(
   })
   // A market with only one token is treated as having none.
   const legs = named.length === 2 ? named : []
-  const winner = winnerOf(wire, outcomes)
+  // A winner is never taken back, so an answer that names one before the end is not believed.
+  const winner = nowMs < endTime ? null : winnerOf(wire, outcomes)
   const isClosed = wire.closed === true
   const isOver = isClosed || nowMs >= endTime
   const closedMs = readVenueTime(wire.closedTime)

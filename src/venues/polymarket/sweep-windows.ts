@@ -39,12 +39,15 @@ export function createWindowSweeper(options: {
   emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }) {
   const { catalogue, rest, clock, random } = options
-  /** Per market: the sweeps that are done, and the failures since the last one. */
-  const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
+  /** Per market: the sweeps that are done, and the failures since the last one. They begin again if its end moves. */
+  const sweeps = new Map<string, { endMs: number; done: number; failures: number; nextMs: number }>()
   const rounds = new Map<AssetSymbol, Round>()
 
-  const sweepOf = (marketId: string) => sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
-  const isDone = (marketId: string) => (sweeps.get(marketId)?.done ?? 0) >= TIMES.sweepsAfterMs.length
+  function sweepOf({ marketId, endTime }: UpDownMarket['market']) {
+    const [known, endMs] = [sweeps.get(marketId), endTime ?? 0]
+    return known?.endMs === endMs ? known : { endMs, done: 0, failures: 0, nextMs: 0 }
+  }
+  const isDone = (market: UpDownMarket['market']) => sweepOf(market).done >= TIMES.sweepsAfterMs.length
 
   async function emitTrades(
     session: SessionIo,
@@ -83,7 +86,7 @@ export function createWindowSweeper(options: {
   ): Promise<Set<string>> {
     const listed = await catalogue.ahead(feed.symbol, nowMs, session.signal)
     const markets = [...catalogue.of(feed.symbol), ...listed].filter(
-      ({ market, legs }) => legs.length > 0 && !isDone(market.marketId),
+      ({ market, legs }) => legs.length > 0 && !isDone(market),
     )
     const isKnown = ({ market }: UpDownMarket) => before.known.has(market.marketId)
     for (const [group, sinceMs] of [
@@ -109,18 +112,18 @@ export function createWindowSweeper(options: {
 
   return {
     /** Whether the sweep of a window is due, some time after it has closed. */
-    isDue(market: KnownMarket, nowMs: number): boolean {
-      const { marketId, endTime } = market.market
-      const { done, nextMs } = sweepOf(marketId)
+    isDue({ market, legs, closedSeenMs }: KnownMarket, nowMs: number): boolean {
+      const { endMs, done, nextMs } = sweepOf(market)
       const afterMs = TIMES.sweepsAfterMs[done]
-      const closedMs = market.closedSeenMs ?? (endTime ?? 0) + TIMES.sweepLatestMs
-      if (afterMs === undefined || market.legs.length === 0) return false
+      // An answer that calls a running window closed may be wrong.
+      const closedMs = Math.max(endMs, closedSeenMs ?? endMs + TIMES.sweepLatestMs)
+      if (afterMs === undefined || legs.length === 0) return false
       return nowMs >= closedMs + afterMs && nowMs >= nextMs
     },
     /** Sweeps a window that has closed. */
     async closed(session: SessionIo, feed: TokenFeed, market: KnownMarket) {
       const { marketId } = market.market
-      const sweep = sweepOf(marketId)
+      const sweep = sweepOf(market.market)
       sweeps.set(marketId, sweep)
       for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
       try {
@@ -132,7 +135,8 @@ export function createWindowSweeper(options: {
       }
       sweep.done += 1
       sweep.failures = 0
-      if (isDone(marketId)) session.emit(`trades:${feed.symbol}`, { kind: 'swept', ...about(feed, marketId) })
+      if (isDone(market.market))
+        session.emit(`trades:${feed.symbol}`, { kind: 'swept', ...about(feed, marketId) })
     },
     /** Runs the round over all windows of the symbol if it is due. */
     async round(session: SessionIo, feed: TokenFeed) {
