@@ -53,6 +53,33 @@ test('the first data interface refuses to go deeper: the newest trades are emitt
   )
 })
 
+test('equal fills of a transaction on two pages are two trades; pages that overlap, whatever their length, fail', async (t) => {
+  const row = (index: number) => ({
+    ...{ side: 'BUY', token_id: '1100000011', condition_id: CONDITION, size: 1, price: 0.5, outcome: 'Up' },
+    ...{ timestamp: END - Math.floor(index / 20), transaction_hash: `0x${index}` },
+  })
+  const rows = Array.from({ length: 2_000 }, (_, index) => row(index === 1_000 ? 999 : index))
+  let overlap = 0
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      const from = Number(url.searchParams.get('cursor') ?? 0)
+      const to = from + Number(url.searchParams.get('limit'))
+      const next = to < rows.length ? String(to - overlap) : null
+      return { data: rows.slice(from, to), pagination: { has_more: next !== null, next_cursor: next } }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const venue = createPolymarket({ clock: fastClock((END + 3_600) * 1_000, 5), hosts })
+  const range = { fromMs: WINDOW * 1_000, toMs: (END + 180) * 1_000 }
+  const request = { topic: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+  const walk = () => Array.fromAsync(venue.history(request, { signal: new AbortController().signal }))
+  const ids = (await walk()).flatMap(({ observations }) => observations.map(({ key }) => key))
+  assert.deepEqual([ids.length, new Set(ids).size], [2_000, 2_000])
+  for (overlap of [1, 3]) await assert.rejects(walk(), /rows of the page before it/)
+})
+
 test('midpoints: every page of them, none of the settlement; what is coarser or older than a week is not covered', async (t) => {
   let resolution = 60
   const server = await startLoopback({

@@ -36,6 +36,11 @@ import {
 } from './wire.ts'
 
 const TRADES_PER_PAGE = 1_000
+/**
+ * Equal fills of one transaction, at the end of a page and at the beginning of the next, look like pages that overlap.
+ * Pages of another length end elsewhere.
+ */
+const PAGE_LENGTHS = [TRADES_PER_PAGE, 870]
 /** Version 1 of the data interface reaches no deeper; some of its endpoints refuse offsets from 3,000 on. */
 const DEEPEST_OFFSET = 10_000
 const MARKETS_WINDOW_MS: Record<MarketType, number> = {
@@ -176,26 +181,41 @@ async function askTradesV2(
   sinceS: number,
   signal: AbortSignal,
 ): Promise<Listed> {
+  let overlap: RestResponse | undefined
+  for (const length of PAGE_LENGTHS) {
+    const pages = await askPagesV2(rest, asked, { sinceS, length }, signal)
+    if ('found' in pages) return { listed: pages.found, wholeFromS: sinceS }
+    overlap = pages.overlap
+  }
+  const answer = overlap ?? { receivedMs: rest.now(), text: '' }
+  throw misfit('rows of the page before it', '/v2/trades', answer, rest.data.deadLetters)
+}
+
+async function askPagesV2(
+  rest: PolymarketRest,
+  asked: AskedMarkets,
+  { sinceS, length }: { sinceS: number; length: number },
+  signal: AbortSignal,
+): Promise<{ found: TradeV2Wire[] } | { overlap: RestResponse }> {
   const found: TradeV2Wire[] = []
   const nextCursor = createCursorTrail('/v2/trades', rest.data.deadLetters)
   let cursor: string | undefined
   do {
-    const query = { condition: asked.ids.join(), limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
+    const query = { condition: asked.ids.join(), limit: length, taker_only: 'true', cursor }
     const question = { path: '/v2/trades', query, weight: 1 }
     const { value, answer } = await requestTyped(rest.data, question, RowsV2, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     const rows = readEveryRow(rest.data, value.data, TradeV2, about)
     expectTrades(rest, rows, asked, found.at(-1), question.path, answer)
-    if (repeatedRows(found, rows) > 0)
-      throw misfit('rows of the page before it', question.path, answer, rest.data.deadLetters)
+    if (repeatedRows(found, rows) > 0) return { overlap: answer }
     found.push(...rows)
     const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
     const more = value.pagination?.has_more !== false && !isKnown
-    const isCut = value.pagination == null && rows.length >= TRADES_PER_PAGE
+    const isCut = value.pagination == null && rows.length >= length
     if (!isKnown) expectNextPage(rest, value, isCut, question.path, answer)
     cursor = nextCursor(more ? value.pagination?.next_cursor : undefined, answer)
   } while (cursor !== undefined)
-  return { listed: found, wholeFromS: sinceS }
+  return { found }
 }
 
 /** More rows exist, because the answer says so or its page is full; without a cursor they would be missing. */
