@@ -49,19 +49,37 @@ export function bookHash(
   return digest('sha1', JSON.stringify(covered))
 }
 
-/** The rule under which the book's own hash is right; null if it is wrong under all rules, undefined without a hash. */
+/**
+ * The rule under which the book's own hash is right; null if it is wrong under all rules, undefined without a hash.
+ * `likeliest` is tried before the other rules.
+ */
 export function matchingRule(
   book: Readonly<Record<string, unknown>>,
   terms: HashedTerms = {},
+  likeliest: HashRule = '2026',
 ): HashRule | null | undefined {
   const reported = book.hash
   if (typeof reported !== 'string' || reported === '') return undefined
   const hash = reported.replace(/^0x/, '')
-  // Likeliest first: today's rule, with the terms that the stream leaves out.
-  const candidates = [terms, { ...USUAL_TERMS, ...terms }, {}]
-  for (const rule of HASH_RULES)
-    for (const candidate of candidates) if (bookHash(book, HASH_KEYS[rule], candidate) === hash) return rule
+  for (const rule of [likeliest, ...HASH_RULES.filter((each) => each !== likeliest)])
+    for (const candidate of termsToTry(book, HASH_KEYS[rule], terms))
+      if (bookHash(book, HASH_KEYS[rule], candidate) === hash) return rule
   return null
+}
+
+/** Likeliest first: with the known terms that the stream leaves out. None twice, because a hash of a long book is slow. */
+function termsToTry(
+  book: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  terms: HashedTerms,
+): HashedTerms[] {
+  const toTry = new Map<string, HashedTerms>()
+  for (const candidate of [terms, { ...USUAL_TERMS, ...terms }, {}]) {
+    const used = Object.entries(candidate).filter(([key]) => keys.includes(key) && !Object.hasOwn(book, key))
+    const about = JSON.stringify(used.sort())
+    if (!toTry.has(about)) toTry.set(about, candidate)
+  }
+  return [...toTry.values()]
 }
 
 /** Whether everything that today's hash covers is known; otherwise it may seem wrong only because a term is unknown. */

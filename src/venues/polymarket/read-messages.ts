@@ -8,7 +8,7 @@ import type { FrameItem } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { MAX_OVERTAKEN_MS } from '../plausible-bounds.ts'
 import { type TokenBook, wireLevelsOf } from './book.ts'
-import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
+import { type HashedTerms, type HashRule, hasAllTerms, matchingRule } from './book-hash.ts'
 import { lostTrades, mapLastTrade } from './mapper.ts'
 import { readSlug } from './slug.ts'
 import type { TradeIds } from './trade-ids.ts'
@@ -168,6 +168,7 @@ type HashCheck = ReturnType<typeof createHashCheck>
 
 export function createHashCheck() {
   let isTrusted = false
+  let lastRule: HashRule | undefined
   const counts = { matches: 0, mismatches: 0 }
   return {
     /**
@@ -175,8 +176,9 @@ export function createHashCheck() {
      */
     isTrustworthy(message: object, token: FollowedToken) {
       const book = message as Record<string, unknown>
-      const rule = matchingRule(book, token.terms)
+      const rule = matchingRule(book, token.terms, lastRule)
       if (rule === undefined) return true
+      lastRule = rule ?? lastRule
       const isRight = rule !== null
       const wasTrusted = hasAllTerms(book, token.terms) ? isTrusted : token.isHashTrusted
       isTrusted = isRight
