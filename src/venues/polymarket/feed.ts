@@ -48,6 +48,7 @@ export class TokenFeed {
   readonly #tokens = new Map<string, FollowedToken>()
   readonly #context: MessageContext
   readonly #lostCounts: Record<string, number> = {}
+  #isOpen = false
   /** Whether the current socket has subscribed to something; later subscriptions have another form. */
   #isGreeted = false
   /**
@@ -93,6 +94,7 @@ export class TokenFeed {
 
   /** Read when a socket opens. */
   greeting(nowMs: number): string[] {
+    this.#isOpen = true
     this.#isGreeted = this.#tokens.size > 0
     for (const token of this.#tokens.values()) {
       token.lastReceivedMs = token.subscribedMs = nowMs
@@ -118,6 +120,7 @@ export class TokenFeed {
   }
 
   disconnect(nowMs: number): DataObservation[] {
+    this.#isOpen = false
     // Without the stream's changes, a REST book would become outdated unnoticed.
     for (const token of this.#tokens.values()) token.isSilentSinceSubscribed = true
     return [...this.#tokens.values()].flatMap(
@@ -131,7 +134,8 @@ export class TokenFeed {
    */
   resubscribe(tokenId: string, nowMs: number): FrameItem[] {
     const token = this.#tokens.get(tokenId)
-    if (token === undefined) return []
+    // The next socket subscribes all of them.
+    if (token === undefined || !this.#isOpen) return []
     const { leg } = token.book
     const isTraded = nowMs >= leg.startMs && nowMs < leg.endMs + TIMES.tradedAfterEndMs
     const lost = { fromMs: token.subscribedMs, toMs: nowMs + TIMES.resubscribeMs }

@@ -108,3 +108,12 @@ test('a window whose end moves later is followed as one that runs until then', (
   assert.equal(feed.tokens.get(TOKEN)?.book.leg.endMs, LEG.endMs)
   assert.equal(feed.resubscribe(TOKEN, NOW + 31_000).length, 1)
 })
+
+test('between two sockets nothing is subscribed again, and the next one is awaited from its beginning', () => {
+  const { feed, read } = openFeed()
+  read(bookAt(1_000), 1_000)
+  feed.disconnect(NOW + 60_000)
+  assert.deepEqual(feed.resubscribe(TOKEN, NOW + 61_000), [])
+  feed.greeting(NOW + 90_000)
+  assert.deepEqual(lostIn(feed.resubscribe(TOKEN, NOW + 121_000)), [[90_000, 121_000 + TIMES.resubscribeMs]])
+})
