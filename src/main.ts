@@ -93,12 +93,12 @@ const ON_ACCOUNTS: readonly CliCommand[] = [
   ...USER_COMMANDS,
   USAGE_COMMAND,
   ...MARKET_COMMANDS,
-  ...SANDBOX_COMMANDS,
 ]
 const COMMANDS: readonly CommandForm[] = [
   serve,
   config,
   ...ON_ACCOUNTS,
+  ...SANDBOX_COMMANDS,
   ...STORE_COMMANDS,
   ...BACKUP_COMMANDS,
   DOCTOR_COMMAND,
@@ -198,6 +198,11 @@ async function runOnStore(
 ): Promise<void> {
   const onAccounts = ON_ACCOUNTS.find((command) => command === form)
   if (onAccounts !== undefined) return runOnAccounts(onAccounts, loaded, values, output)
+  const onSandbox = SANDBOX_COMMANDS.find((command) => command === form)
+  if (onSandbox !== undefined) {
+    const { sandboxAccess } = await import('./app/sandbox-access.ts')
+    return onSandbox.run({ values, output, sandbox: await sandboxAccess(loaded.config.data) })
+  }
   const onBackups = BACKUP_COMMANDS.find((command) => command === form)
   if (onBackups !== undefined) {
     const { backupAccess } = await import('./app/backup-access.ts')
@@ -248,7 +253,6 @@ async function runOnAccounts(
       clock: systemClock,
       market: openMarket,
       users,
-      sandbox: async () => (await import('./app/sandbox-access.ts')).sandboxAccess(config.data),
       serviceUrl: () => callersUrl(config) ?? serviceAddress(config),
       usualEnvironment: runningEnvironments(config)[0] ?? 'test',
     })

@@ -1,7 +1,8 @@
 /** The simulated nodes of the running service for commands, through their control port. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CommandError, type SandboxAccess } from '../cli/command.ts'
+import { CommandError } from '../cli/command.ts'
+import type { SandboxAccess } from '../cli/sandbox-commands.ts'
 import type { SandboxNodes } from './sandbox-nodes.ts'
 
 export const SANDBOX_NODE_FOLDER = 'sandbox-node'

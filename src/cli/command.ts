@@ -37,7 +37,6 @@ export interface CommandContext {
   readonly clock: Clock
   readonly market: () => Promise<MarketAccess>
   readonly users: UsersAccess
-  readonly sandbox: () => Promise<SandboxAccess>
   /** The public URL of the service, otherwise that of the service running on this folder. */
   readonly serviceUrl: () => string
   /** The default environment of commands: one that is switched on. */
@@ -49,13 +48,6 @@ export interface UsersAccess {
   list(): Promise<UserRecord[]>
   /** A one-time token to set a new password; recorded in the audit log. */
   issueReset(email: string): Promise<{ token: string; user: UserRecord; expiresAtMs: number }>
-}
-
-/** The simulated nodes of the service that runs on this data folder. */
-export interface SandboxAccess {
-  /** Pays from the faucet and returns the transaction id. */
-  pay(address: string, amountSompi: bigint): Promise<string>
-  wallets(): Promise<{ name: string; address: string; secret: string }[]>
 }
 
 /** Recorded data for commands: opened on demand, closed by main. */

@@ -16,7 +16,7 @@ async function backfill(summary: BackfillSummary): Promise<unknown[]> {
       clock: manualClock(Date.UTC(2026, 2, 15)),
       market: async () => market,
       usualEnvironment: 'live',
-      ...{ accounts: undefined as never, users: undefined as never, sandbox: unused, serviceUrl: unused },
+      ...{ accounts: undefined as never, users: undefined as never, serviceUrl: unused },
     })
   } catch (error) {
     assert.ok(error instanceof CommandError)

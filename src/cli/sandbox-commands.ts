@@ -1,11 +1,23 @@
-import { type CliCommand, needed, UsageError } from './command.ts'
+import { type CommandContext, type CommandForm, needed, UsageError } from './command.ts'
 
 const SOMPI_DECIMALS = 8
 /** `12`, `0.5`, `1.00000001`. */
 const AMOUNT = /^(\d{1,11})(?:\.(\d{1,8}))?$/
 
+/** The simulated nodes of the service that runs on this data folder. */
+export interface SandboxAccess {
+  /** Pays from the faucet and returns the transaction id. */
+  pay(address: string, amountSompi: bigint): Promise<string>
+  wallets(): Promise<{ name: string; address: string; secret: string }[]>
+}
+
+/** A command that asks the running sandbox. It does not open the store. */
+interface SandboxCommand extends CommandForm {
+  run(context: Pick<CommandContext, 'values' | 'output'> & { readonly sandbox: SandboxAccess }): Promise<void>
+}
+
 /** Coins of the simulated chain, for trying out submission, history and webhooks. */
-export const SANDBOX_COMMANDS: readonly CliCommand[] = [
+export const SANDBOX_COMMANDS: readonly SandboxCommand[] = [
   {
     name: 'sandbox pay',
     about: 'Sends test coins from the faucet of the running sandbox to an address.',
@@ -16,7 +28,7 @@ export const SANDBOX_COMMANDS: readonly CliCommand[] = [
     async run({ values, output, sandbox }) {
       const to = needed(values, 'to')
       const amountSompi = sompiOf(needed(values, 'amount'))
-      const transactionId = await (await sandbox()).pay(to, amountSompi)
+      const transactionId = await sandbox.pay(to, amountSompi)
       output.print({
         transaction_id: transactionId,
         to,
@@ -30,7 +42,7 @@ export const SANDBOX_COMMANDS: readonly CliCommand[] = [
     about: 'Lists wallets of the simulated chain that have coins, with their private keys.',
     options: {},
     async run({ output, sandbox }) {
-      output.print(await (await sandbox()).wallets(), ['name', 'address', 'secret'])
+      output.print(await sandbox.wallets(), ['name', 'address', 'secret'])
     },
   },
 ]
