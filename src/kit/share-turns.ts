@@ -1,23 +1,39 @@
 /**
- * Lets the other sockets have their turns between two full reads of one. Otherwise one turn of the event loop reads up
- * to two megabytes of a socket whose peer sends faster than we read, and handles all of their frames.
+ * Lets the other sockets have their turns between two reads of one. Otherwise one turn of the event loop reads up to two
+ * megabytes of a socket whose peer sends faster than we read, and handles all of their frames; a single read of an
+ * unencrypted socket can contain thirty thousand empty frames.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
 /** A TLS socket hands over what it read in parts of this size; a plain one reads up to four times as much. */
-const FULL_READ_BYTES = 16 * 1024
+const PART_BYTES = 16 * 1024
 
 /** To be called at `upgrade`. */
 export function shareTurns(socket: WebSocket, wire: Socket): void {
   // A listener that is there before the one of `ws` would receive the first bytes in its place.
   socket.once('open', () => {
-    wire.on('data', (chunk: Buffer) => {
-      if (chunk.length < FULL_READ_BYTES) return
+    const readers = wire.listeners('data')
+    const handOver = (part: Buffer) => {
+      for (const read of readers) read.call(wire, part)
+    }
+    let isRest = false
+    const onData = (chunk: Buffer) => {
+      if (!isRest && chunk.length < PART_BYTES) return handOver(chunk)
       wire.pause()
+      isRest = chunk.length > PART_BYTES
+      if (isRest) wire.unshift(chunk.subarray(PART_BYTES))
+      handOver(chunk.subarray(0, PART_BYTES))
       setImmediate(() => {
-        if (!socket.isPaused) wire.resume()
+        if (!socket.isPaused && !wire.destroyed) wire.resume()
       })
+    }
+    wire.on('data', onData)
+    for (const read of readers) wire.off('data', read as () => void)
+    // When a socket closes, `ws` handles what has not been handed over in one turn. Of one that we end, it is dropped.
+    wire.prependOnceListener('close', () => {
+      wire.off('data', onData)
+      if (socket.readyState !== socket.OPEN) wire.read(wire.readableLength)
     })
   })
 }

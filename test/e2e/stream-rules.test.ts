@@ -134,7 +134,8 @@ test('past events wait for a reader that has stopped, for 30 s without progress;
   await sleep(200)
   assert.equal(hub.connections, 2, 'not a moment earlier')
   shiftMs = MAX_STALLED_MS + 2_000
-  await sleep(100)
+  // Longer than the longest pause between two looks at the client.
+  await sleep(500)
   stuck.socket.resume()
   assert.equal((await stuck.closed).code, 4408)
   assert.ok(stuck.events.length < 400)
