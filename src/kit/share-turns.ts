@@ -14,11 +14,11 @@ export function shareTurns(socket: WebSocket, wire: Socket): void {
   // A listener that is there before the one of `ws` would receive the first bytes in its place.
   socket.once('open', () => {
     const readers = wire.listeners('data')
-    const handOver = (part: Buffer) => {
+    const handOver = (part: NonSharedBuffer) => {
       for (const read of readers) read.call(wire, part)
     }
     let isRest = false
-    const onData = (chunk: Buffer) => {
+    const onData = (chunk: NonSharedBuffer) => {
       if (!isRest && chunk.length < PART_BYTES) return handOver(chunk)
       wire.pause()
       isRest = chunk.length > PART_BYTES
