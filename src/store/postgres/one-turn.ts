@@ -1,7 +1,8 @@
 /**
  * Sends short statements that are requested in one turn of the thread together, so that several of them cost one system
- * call to send and mostly one to receive. A connection takes only a few, so that none waits long for those before it.
- * Those that differ only in their values become one statement, if there is one for several.
+ * call to send and mostly one to receive. A connection takes only a few, which leave as soon as they are complete: none
+ * waits long for those before it, and the server works while the turn goes on. Those that differ only in their values
+ * become one statement, if there is one for several.
  */
 import type { Statement } from './database.ts'
 
@@ -23,13 +24,14 @@ export function askTogether(send: (asked: readonly SentTogether[]) => void): Ask
   const flush = () => {
     const all = waiting
     waiting = []
-    for (let at = 0; at < all.length; at += PER_CONNECTION) send(joined(all.slice(at, at + PER_CONNECTION)))
+    if (all.length > 0) send(joined(all))
   }
   return (statement, values) =>
     new Promise((resolve, reject) => {
       // Runs after all input of this turn has been handled.
       if (waiting.length === 0) setImmediate(flush)
       waiting.push({ statement, values, resolve: (rows) => resolve(rows as never), reject })
+      if (waiting.length === PER_CONNECTION) flush()
     })
 }
 
