@@ -163,6 +163,37 @@ for (const reason of ['hash_mismatch', 'ended'] as const) {
   })
 }
 
+test('a book that turns out to have been wrong while another one is lost is a gap, even if neither is known again', async (t) => {
+  const sampler = new MarketSampler({
+    instruments: ['up', 'down'],
+    fromMs: at('11:59:00'),
+    onSample: () => true,
+    receivedToMs: () => at('12:07:00'),
+  })
+  const window = { startMs: at('12:00:00'), endMs: at('12:05:00'), market: { marketType: '5m' } }
+  const { lists, run, gaps } = await setUp(t, [{ ...window, sampler } as unknown as MarketRecorder])
+  for (const type of ['5m', '15m'] as const) lists(type, at('13:00:00'))
+  const about = (instrument: string, text: string) => ({
+    ...({ source: 'predmkt_a', symbol: 'BTC', instrument, key: null } as const),
+    leg: { marketId: 'm', tokenId: instrument, outcome: instrument },
+    venueTimeMs: at(text),
+    receivedMs: at(text),
+  })
+  for (const token of ['up', 'down'])
+    sampler.snapshot({
+      ...{ kind: 'book_snapshot', via: 'stream', bids: [], asks: [] },
+      ...about(token, '12:00:00'),
+    })
+  const lose = (token: string, reason: 'top_mismatch' | 'hash_mismatch', since: string, found: string) => {
+    run(at(found))
+    sampler.lost({ kind: 'book_lost', reason, sinceMs: at(since), ...about(token, found) })
+  }
+  lose('up', 'top_mismatch', '12:04:49', '12:04:50')
+  lose('down', 'hash_mismatch', '12:04:10', '12:04:56')
+  run(at('12:07:00'))
+  assert.deepEqual(await gaps(BOOKS, at('12:07:00')), ['12:04:10 12:05:01 not_observed'])
+})
+
 test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {
   const { lists, run, gaps } = await setUp(t)
   lists('15m', at('13:00:00'))

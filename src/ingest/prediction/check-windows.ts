@@ -46,7 +46,7 @@ export function checkWindows(options: {
   symbol: AssetSymbol
   /** Durations of which a window is always running. */
   endless: readonly MarketType[]
-  tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
+  tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost' | 'unproven'>
   feedOf: (type: MarketType) => Feed<'snapshots'>
   /** Returns at least the markets whose books are sampled at an instant. */
   markets: (atMs: number) => readonly MarketRecorder[]
@@ -65,8 +65,8 @@ export function checkWindows(options: {
   /** When the books were last checked, and which markets were. */
   let lookedMs: number | undefined
   const seen = new WeakSet<MarketRecorder>()
-  /** Since when the book of a market is lacking, as far as its gap is recorded. */
-  const lackingSince = new WeakMap<MarketRecorder, number>()
+  /** Since when the book of a market was wrong before it was lost, as far as its gap is recorded. */
+  const wrongSince = new WeakMap<MarketRecorder, number>()
 
   /** Since when there may be unknown windows of a duration, because the catalogue does not answer. */
   function blindSince(type: MarketType, listedMs: number, atMs: number): number {
@@ -109,11 +109,11 @@ export function checkWindows(options: {
         if (fromMs < toMs) tracker.lost(options.feedOf(type), fromMs, toMs, 'not_observed')
       }
       const { wrongSinceMs } = sampler
-      // It may never be known again.
-      if (atMs >= endMs && wrongSinceMs !== undefined && lackingSince.get(recorder) !== wrongSinceMs) {
-        lackingSince.set(recorder, wrongSinceMs)
+      // It may never be known again. If another book of the duration was lost before, nothing else records this.
+      if (wrongSinceMs !== undefined && wrongSince.get(recorder) !== wrongSinceMs) {
+        wrongSince.set(recorder, wrongSinceMs)
         const fromMs = Math.max(startMs - SAMPLE_BEFORE_MS, wrongSinceMs)
-        if (fromMs < endMs) tracker.lost(options.feedOf(type), fromMs, endMs, 'not_observed')
+        tracker.unproven(options.feedOf(type), fromMs, Math.min(endMs, atMs))
       }
       // Samples are also taken some time before the window.
       if (!isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
@@ -124,7 +124,6 @@ export function checkWindows(options: {
       const isCrossed = atMs - crossedSinceMs > CROSSED_FOR_MS
       if ((sampler.isLive && !isCrossed && !isLate) || !isRunning(recorder, atMs)) continue
       const lostMs = isLate ? firstMs : isCrossed ? crossedSinceMs : sampler.lostSinceMs
-      if (sampler.lostSinceMs !== undefined) lackingSince.set(recorder, sampler.lostSinceMs)
       const sinceMs = Math.max(startMs, lostMs ?? startMs)
       brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
     }
