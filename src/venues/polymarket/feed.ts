@@ -32,8 +32,6 @@ import { AnyMessage, type BookWire } from './wire.ts'
 
 const SENT_AS_IT_HAPPENS: ReadonlySet<string> = new Set(['price_change', 'last_trade_price'])
 
-const LOST_STEP_MS = 1_000
-
 interface TokenFeedStats {
   readonly hashMatches: number
   readonly hashMismatches: number
@@ -59,8 +57,6 @@ export class TokenFeed {
   #sentMs = 0
   /** Whether the message that is being read is of a followed token. */
   #isData = false
-  /** Up to here the trades of a silence were reported as lost. */
-  #lostToMs = 0
 
   constructor(symbol: AssetSymbol, actions: TokenFeedActions) {
     this.symbol = symbol
@@ -72,7 +68,7 @@ export class TokenFeed {
       actions,
       hashes: createHashCheck(),
       tradeIds: createTradeIds(),
-      noteReceived: (tokenId, receivedMs) => this.#noteReceived(tokenId, receivedMs),
+      noteReceived: (tokenId, receivedMs, reading) => this.#noteReceived(tokenId, receivedMs, reading),
       push: (reading, observation) => this.#push(reading, observation),
     }
   }
@@ -183,7 +179,6 @@ export class TokenFeed {
   #read(text: string, receivedMs: number, isTime?: TimeCheck): FrameOutcome {
     if (text === 'PONG') return { kind: 'pong' }
     if (text.trim() === '') return ignored('empty frame')
-    const silentMs = receivedMs - (this.#dataMs ?? receivedMs)
     let parsed: unknown
     try {
       parsed = JSON.parse(text)
@@ -193,7 +188,6 @@ export class TokenFeed {
       return outcomeOf(reading)
     }
     const reading: Reading = { items: [] }
-    if (silentMs > TIMES.socketSilenceMs) this.#loseSilence(reading, receivedMs)
     const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
     let sentMs = this.#sentMs
     for (const message of messages) {
@@ -236,14 +230,6 @@ export class TokenFeed {
     }
   }
 
-  /** A silence may last for many frames of other markets, so its trades are reported once a second. */
-  #loseSilence(reading: Reading, receivedMs: number): void {
-    this.#loseAll(reading, 'silence', receivedMs)
-    if (receivedMs < this.#lostToMs) return
-    this.#lostToMs = receivedMs + LOST_STEP_MS
-    reading.items.push(this.#lostTrades({ fromMs: this.#sentMs, toMs: this.#lostToMs }, receivedMs))
-  }
-
   /** `tokenId`: the only token that lost trades; without it, any may have. */
   #lostTrades(range: HistoryRange, receivedMs: number, tokenId = ''): FrameItem {
     const observation = lostTrades({ symbol: this.symbol, tokenId }, range, receivedMs)
@@ -261,14 +247,21 @@ export class TokenFeed {
     this.#actions.repair(instrument, reason === 'tick_size' ? 'tick_size' : 'lost')
   }
 
-  #noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined {
+  /**
+   * A silence ends with data of a followed token. Until then frames of other markets yield nothing, because anything
+   * that they yield would count as data of this socket, which would never be cut as silent.
+   */
+  #noteReceived(tokenId: string, receivedMs: number, reading: Reading): FollowedToken | undefined {
     const token = this.#tokens.get(tokenId)
-    if (token !== undefined) {
-      this.#dataMs = receivedMs
-      this.#isData = true
-      token.lastReceivedMs = receivedMs
-      token.isSilentSinceSubscribed = false
+    if (token === undefined) return undefined
+    if (receivedMs - (this.#dataMs ?? receivedMs) > TIMES.socketSilenceMs) {
+      this.#loseAll(reading, 'silence', receivedMs)
+      reading.items.push(this.#lostTrades({ fromMs: this.#sentMs, toMs: receivedMs }, receivedMs))
     }
+    this.#dataMs = receivedMs
+    this.#isData = true
+    token.lastReceivedMs = receivedMs
+    token.isSilentSinceSubscribed = false
     return token
   }
 

@@ -64,7 +64,7 @@ export interface MessageContext {
   readonly hashes: HashCheck
   readonly tradeIds: TradeIds
   /** Notes that the venue has just sent something about a token; undefined if the token is not followed. */
-  noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined
+  noteReceived(tokenId: string, receivedMs: number, reading: Reading): FollowedToken | undefined
   push(reading: Reading, observation: DataObservation): void
 }
 
@@ -74,7 +74,7 @@ type ReadMessage = (feed: MessageContext, message: unknown, receivedMs: number, 
 const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   book(feed, message, receivedMs, reading) {
     if (!BookMessage.is(message)) return false
-    const token = feed.noteReceived(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs, reading)
     if (token === undefined) return true
     const sides = wireLevelsOf(message)
     const wrong = token.book.disprove(message, receivedMs, sides)
@@ -106,7 +106,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   },
   last_trade_price(feed, message, receivedMs, reading) {
     if (!LastTradeMessage.is(message)) return false
-    const token = feed.noteReceived(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs, reading)
     if (token === undefined) return true
     const { transaction_hash: hash, timestamp } = message
     // Without its transaction, the sweeps would not recognise the trade, and a trade this late may be refused as
@@ -122,7 +122,7 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
   },
   tick_size_change(feed, message, receivedMs, reading) {
     if (!TickSizeMessage.is(message)) return false
-    const token = feed.noteReceived(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs, reading)
     if (token === undefined || Number(message.old_tick_size) === Number(message.new_tick_size)) return true
     token.terms = { ...token.terms, tick_size: message.new_tick_size }
     const lost = token.book.lose('tick_size', receivedMs, Number(message.timestamp))
@@ -130,9 +130,9 @@ const READ_KIND: Readonly<Record<string, ReadMessage>> = {
     return true
   },
   /** Sent independently of the changes, so it only proves that the token is alive. */
-  best_bid_ask(feed, message, receivedMs) {
+  best_bid_ask(feed, message, receivedMs, reading) {
     if (!BestBidAskMessage.is(message)) return false
-    feed.noteReceived(message.asset_id, receivedMs)
+    feed.noteReceived(message.asset_id, receivedMs, reading)
     return true
   },
   new_market(feed, message) {
@@ -157,7 +157,7 @@ function change(
   receivedMs: number,
   reading: Reading,
 ): boolean {
-  const token = feed.noteReceived(tokenId, receivedMs)
+  const token = feed.noteReceived(tokenId, receivedMs, reading)
   if (token === undefined) return true
   const observations = token.book.change(changes, timeMs, receivedMs)
   for (const observation of observations ?? []) feed.push(reading, observation)
