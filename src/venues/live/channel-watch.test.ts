@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BTC } from '../../../test/venues/toy-feed.ts'
 import { mapFundingRows } from '../binance-futures/mapper.ts'
-import type { TradeObservation } from '../observation.ts'
+import type { MarketTickerObservation, TradeObservation } from '../observation.ts'
 import { createChannelWatch } from './channel-watch.ts'
 
 const NOW = 1_800_000_000_000
@@ -46,4 +46,17 @@ test('a funding rate whose next settlement turns out to be another is sent again
   // From now on the period is four hours.
   assert.deepEqual(poll(8, 12), ['new', 'new'])
   assert.deepEqual([poll(8, 12), poll(0, 8)].flat(), ['repeat', 'repeat', 'repeat', 'repeat'])
+})
+
+test('figures from a list do not hide that the stream of figures is silent', () => {
+  const watch = createChannelWatch({ silenceOf: () => 120_000, keysRemembered: 100, nowMs: () => NOW })
+  const channel = { topic: 'market_ticker', symbol: 'BTC' } as const
+  watch.add(channel, () => true)
+  const ticker = (receivedMs: number): MarketTickerObservation => ({
+    ...{ kind: 'market_ticker', source: 'predmkt_b', symbol: 'BTC', instrument: 'KX', key: null },
+    ...{ lastPrice: '0.5', volume: '7', openInterest: '3', venueTimeMs: receivedMs, receivedMs },
+  })
+  assert.equal(watch.admit('market_ticker:BTC', ticker(NOW)), 'new')
+  assert.equal(watch.admit('market_ticker:BTC', { ...ticker(NOW + 110_000), isListed: true }), 'new')
+  assert.deepEqual(watch.fallenSilent(NOW + 121_000), [{ channel, lastReceivedMs: NOW }])
 })

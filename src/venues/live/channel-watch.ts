@@ -78,7 +78,7 @@ export function createChannelWatch(options: {
       if (!progress.isInTime(observation)) return 'implausible'
       remember(state, observation)
       progress.take(observation)
-      if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
+      if (isBesideStream(observation)) return 'new'
       state.lastReceivedMs = observation.receivedMs
       state.isStale = false
       return 'new'
@@ -101,6 +101,12 @@ export function createChannelWatch(options: {
     shortestSilenceMs: () =>
       Math.min(...[...states.values()].map((state) => state.silenceMs ?? Number.POSITIVE_INFINITY)),
   }
+}
+
+/** Only a part, or taken from a requested list: the stream itself may be silent all the same. */
+function isBesideStream(observation: DataObservation): boolean {
+  if (observation.kind === 'reference_price') return observation.isPartial === true
+  return observation.kind === 'market_ticker' && observation.isListed === true
 }
 
 function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
