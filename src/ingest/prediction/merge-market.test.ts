@@ -29,3 +29,19 @@ test('figures of a stored market that are left out later keep all digits, even t
   assert.deepEqual({ volume, liquidity, referencePriceStart, referencePriceEnd }, figures)
   await store.close()
 })
+
+test('the stored price at the end of a market is not taken for one whose end has moved', async () => {
+  const store = await storesIn(':memory:', manualClock(START_MS)).environment('test')
+  const market: MarketInput = {
+    ...{ marketId: 'market', source: 'predmkt_a', symbol: 'BTC', active: true, status: 'open' },
+    ...{ startTime: START_MS, endTime: START_MS + 300_000 },
+  }
+  await store.write({ markets: [{ ...market, referencePriceStart: '1', referencePriceEnd: '2' }] })
+  const stored = await store.markets.get('market')
+  assert.ok(stored)
+  const prices = ({ referencePriceStart: start, referencePriceEnd: end }: MarketInput) => [start, end]
+  assert.deepEqual(prices(mergeKnown(market, marketOfStored(stored))), ['1', '2'])
+  const moved = { ...market, endTime: START_MS + 600_000 }
+  assert.deepEqual(prices(mergeKnown(moved, marketOfStored(stored))), ['1', null])
+  await store.close()
+})

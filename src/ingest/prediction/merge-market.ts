@@ -17,6 +17,8 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
         resolvedAt: known.resolvedAt ?? null,
       }
     : seen
+  // The price at an end that has moved since is not the price at the end.
+  const isSameEnd = known.endTime == null || base.endTime == null || base.endTime === known.endTime
   const tokens = base.tokens === undefined || base.tokens.length === 0 ? known.tokens : base.tokens
   return {
     ...base,
@@ -28,7 +30,7 @@ export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
     volume: base.volume ?? (base.status === known.status ? (known.volume ?? null) : null),
     liquidity: base.liquidity ?? known.liquidity ?? null,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
-    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+    referencePriceEnd: base.referencePriceEnd ?? (isSameEnd ? (known.referencePriceEnd ?? null) : null),
     createdAt: base.createdAt ?? known.createdAt ?? null,
     updatedAt: base.updatedAt ?? known.updatedAt ?? null,
     tags: base.tags === undefined || base.tags.length === 0 ? (known.tags ?? []) : base.tags,
@@ -44,6 +46,7 @@ export function marketOfStored(found: FoundMarket): MarketInput {
     source: row.source as MarketInput['source'],
     symbol: row.symbol as AssetSymbol,
     marketType: (row.market_type ?? null) as MarketType | null,
+    endTime: row.end_time === null ? null : Date.parse(row.end_time),
     active: row.active,
     status: row.status as MarketInput['status'],
     winner: row.winner,

@@ -370,8 +370,6 @@ class SymbolMarkets implements MarketsRecorder {
     const nowMs = this.#parts.clock.now()
     const missed = between(recorder.endMs, endMs, nowMs)
     recorder.endMs = endMs
-    // That of a market with tokens was the price at its old end.
-    if (this.#parts.plan.hasTokens) recorder.market = { ...recorder.market, referencePriceEnd: null }
     this.#sampled.changed()
     if (endMs > nowMs)
       followed.ready = followed.ready.then(() => {
