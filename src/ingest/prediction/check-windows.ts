@@ -98,6 +98,8 @@ export function checkWindows(options: {
   /** Records the gaps of books that turned out to be wrong; returns since when each affected duration lacks a book. */
   function lookAtBooks(atMs: number): Map<MarketType, number> {
     const brokenSince = new Map<MarketType, number>()
+    /** By duration and end, because hundreds of contracts may be lost at once. */
+    const wrong = new Map<string, { type: MarketType; fromMs: number; toMs: number }>()
     for (const recorder of options.markets(atMs)) {
       const { sampler, startMs, endMs } = recorder
       const type = recorder.market.marketType
@@ -113,7 +115,9 @@ export function checkWindows(options: {
       if (wrongSinceMs !== undefined && wrongSince.get(recorder) !== wrongSinceMs) {
         wrongSince.set(recorder, wrongSinceMs)
         const fromMs = Math.max(startMs - SAMPLE_BEFORE_MS, wrongSinceMs)
-        tracker.unproven(options.feedOf(type), fromMs, Math.min(endMs, atMs))
+        const toMs = Math.min(endMs, atMs)
+        const before = wrong.get(`${type}:${toMs}`)
+        wrong.set(`${type}:${toMs}`, { type, fromMs: Math.min(before?.fromMs ?? fromMs, fromMs), toMs })
       }
       // Samples are also taken some time before the window.
       if (!isRunning(recorder, atMs, SAMPLE_BEFORE_MS)) continue
@@ -127,6 +131,7 @@ export function checkWindows(options: {
       const sinceMs = Math.max(startMs, lostMs ?? startMs)
       brokenSince.set(type, Math.min(brokenSince.get(type) ?? sinceMs, sinceMs))
     }
+    for (const { type, fromMs, toMs } of wrong.values()) tracker.unproven(options.feedOf(type), fromMs, toMs)
     lookedMs = atMs
     return brokenSince
   }
