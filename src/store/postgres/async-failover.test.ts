@@ -52,6 +52,18 @@ async function makeOne(address: string, name: keyof typeof FEEDS) {
   }
 }
 
+/** Plans with a version of the subscriptions, after a change that no plan depends on. */
+async function planAfterRotation(address: string, subscriptions: number): Promise<boolean> {
+  const jobs = openStores(parseStoreAddress(address), systemClock).jobs('test')
+  try {
+    await jobs.startAt({ id: 'log', newestSeq: 1 }, undefined)
+    await jobs.updateSubscription('wh_first', { secret: 'another' })
+    return await jobs.plan({ after: 1, upTo: 2, subscriptions, events: [], jobs: [] })
+  } finally {
+    await jobs.close()
+  }
+}
+
 test('numbers, terms and claims of a server that was replaced are not given again, and it is not used again', {
   skip: withoutPrograms,
 }, async () => {
@@ -75,6 +87,11 @@ test('numbers, terms and claims of a server that was replaced are not given agai
     await primary.crash()
     await standby.restart()
     await standby.query('SELECT pg_promote()')
+    assert.equal(
+      await planAfterRotation(address('127.0.0.1'), lost.version),
+      false,
+      'a plan for subscriptions that this server has not seen',
+    )
     const found = await makeOne(address('127.0.0.1'), 'found')
     for (const [name, number] of Object.entries(found))
       assert.ok(number > lost[name as keyof typeof lost], `${name}: ${number} after ${JSON.stringify(lost)}`)

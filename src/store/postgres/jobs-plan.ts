@@ -18,10 +18,15 @@ const CREATE_POSITION = statement(
   'INSERT INTO job_position (log_id, seq) VALUES ($1, $2) ON CONFLICT DO NOTHING',
 )
 const MOVE_POSITION = statement('job_position_move', 'UPDATE job_position SET seq = $2 WHERE seq = $1')
-/** Makes the creation of a subscription wait; the new subscription then gets the events after these. */
+/**
+ * Makes the creation of a subscription wait; the new subscription then gets the events after these. If a version since
+ * then is not listed, a server without the newest writes has taken over, and the plan may be based on what it lost.
+ */
 const SHARE_VERSION = statement(
   'subscription_version_share',
-  'SELECT 1 FROM subscriptions_version WHERE $1 BETWEEN selected AND value FOR SHARE',
+  `SELECT 1 FROM subscriptions_version WHERE $1::bigint BETWEEN selected AND value
+     AND value - $1::bigint = (SELECT count(DISTINCT version) FROM subscription_changes WHERE version > $1::bigint)
+   FOR SHARE`,
 )
 const HIGHEST = statement(
   'job_highest_seq',
