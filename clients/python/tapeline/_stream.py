@@ -216,10 +216,12 @@ class EventStream:
         return decoder
 
     def _send(self, data: bytes) -> None:
-        if self._socket is None:
+        # Read once, because another thread may close the stream meanwhile.
+        connection = self._socket
+        if connection is None:
             return
         try:
-            self._socket.sendall(data)
+            connection.sendall(data)
         except OSError:
             self._disconnect()
 

@@ -222,6 +222,12 @@ class Streams(unittest.TestCase):
                 stream.close()
             self.assertEqual(len(seen), 1)
 
+    def test_a_stream_may_be_closed_by_another_thread_while_it_sends(self) -> None:
+        stream = tapeline.Client("http://127.0.0.1:9", "k").stream(["block_added"], resume_after=0)
+        closed_after_the_first_look = mock.PropertyMock(side_effect=[mock.Mock(), None])
+        with mock.patch.object(type(stream), "_socket", closed_after_the_first_look, create=True):
+            stream._send(b"pong")
+
 
 if __name__ == "__main__":
     unittest.main()
