@@ -5,7 +5,7 @@ const SECOND_MS = 1_000
 const SLOT_MS = 100
 /** How far away a quote that is not of its second is looked for, to say so. */
 const WIDE_SLOTS = 600
-const FULL_BOOK_MS = 5_400
+export const FULL_BOOK_MS = 5_400
 const FULL_LEVELS = 20
 const SAMPLE_MS = 500
 const CARRY_FORWARD_MS = 60_000

@@ -15,6 +15,7 @@ import { VENUES } from '../../src/venues/list.ts'
 import type { VenueDescription } from '../../src/venues/venue.ts'
 import { MAX_STANDSTILL_MS } from '../../src/venues/venue-clock.ts'
 import { compareAll, compareAllCandles, type Subject } from '../ingest/compare.ts'
+import { FULL_BOOK_MS } from '../ingest/compare-quotes.ts'
 import { EXCHANGES, type SandboxVenue } from '../ingest/recording.ts'
 import { startTestExchanges } from '../sandbox/start.ts'
 import { watchBudget } from './budget.ts'
@@ -329,7 +330,11 @@ async function startExchange(venue: SandboxVenue, surroundings: Surroundings): P
             if (!isLostForGood(venue, dataset, interval)) return []
             // A loss of these is noticed through the venue's count of the minute.
             if (dataset === 'trades' || dataset === 'candles') return []
-            return quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
+            const unnoticed = quiet.filter(({ lengthMs }) => lengthMs < noticedMs(dataset, interval))
+            // A lost book stays in force until the next one.
+            return dataset === 'snapshots'
+              ? unnoticed.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + FULL_BOOK_MS }))
+              : unnoticed
           },
           rangeOf: rangesOf?.(symbol),
         })),

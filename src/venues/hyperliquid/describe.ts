@@ -13,8 +13,8 @@ export const hyperliquidDescription: VenueDescription = {
   live: {
     trades: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
     candles: { via: 'stream', intervals: ['1m'], maxSilenceMs: 2 * MINUTE_MS },
-    // 20 levels about every 5.4 s, changed or not.
-    book: { via: 'stream', maxSilenceMs: 20_000 },
+    // 20 levels about every 5.4 s, changed or not. After two of them the last book is too old to be sampled.
+    book: { via: 'stream', maxSilenceMs: 12_000 },
     // About once a second, whether or not anything changed.
     open_interest: { via: 'stream', maxSilenceMs: 10_000 },
     funding: { via: 'poll', everyMs: 2 * MINUTE_MS, maxSilenceMs: 10 * MINUTE_MS },
