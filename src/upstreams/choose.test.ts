@@ -57,6 +57,10 @@ test('a node that must not be used is left out, with the reason', () => {
 test('a second attempt beside a running one goes to a healthy node only', () => {
   const nodes = [node('lagging', { state: 'lagging' }), node('silent', { silentMs: 5_000 }), node('well')]
   assert.deepEqual(choose(nodes, { utxoIndex: false, wellOnly: true }).order, ['well'])
+  const avoid = new Set(['useless'])
+  const need = { utxoIndex: false, avoid }
+  assert.deepEqual(choose([node('useless'), node('well')], need).order, ['well', 'useless'])
+  assert.deepEqual(choose([node('useless'), node('well')], { ...need, wellOnly: true }).order, ['well'])
 })
 
 test('a call that needs the UTXO index prefers a backup with it to a primary without', () => {

@@ -28,7 +28,10 @@ export interface CallNeed {
   readonly utxoIndex: boolean
   /** nodes that this call has already tried */
   readonly exclude?: ReadonlySet<string>
-  /** For hedges: excludes unhealthy nodes, because a lagging node must not win the race with a stale answer. */
+  /**
+   * For hedges: excludes nodes that are unhealthy or avoided, because such a node must not win the race with a stale or
+   * useless answer.
+   */
   readonly wellOnly?: boolean
   /** Comes first in its class. A caller that follows one node's view asks the same node again. */
   readonly prefer?: string | undefined
@@ -110,7 +113,10 @@ function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; 
     return { rank: primary ? RANKS.unhealthyPrimary : RANKS.unhealthyBackup, why: `last resort: ${trouble}` }
   }
   if (isStayedOn) return { rank: RANKS.stayedOn, why: 'the call stays on it' }
-  if (need.avoid?.has(node.name)) return { rank: RANKS.avoided, why: 'put back: its answers were of no use' }
+  if (need.avoid?.has(node.name)) {
+    if (need.wellOnly) return { rank: undefined, why: 'not beside another: its answers were of no use' }
+    return { rank: RANKS.avoided, why: 'put back: its answers were of no use' }
+  }
   if (node.breaker === 'open') {
     const why = 'put back: calls to it kept failing'
     return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }
