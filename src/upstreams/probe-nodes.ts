@@ -7,7 +7,7 @@ import { elapsedMs } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
 import type { NodePorts } from './node-ports.ts'
-import { reachedScore, type ScoreClaim } from './reached-score.ts'
+import { GROWS_WITHIN_MS, reachedScore, type ScoreClaim } from './reached-score.ts'
 import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
 export interface HealthProbesOptions {
@@ -29,16 +29,25 @@ export function startProbing(options: HealthProbesOptions) {
   const sockets: ReconnectingSocket[] = []
   const openProbes = new Map<string, number>()
 
-  /** When the score of each node last grew. */
-  const grewMs = new Map<string, number>()
+  /** What each node has answered in the last seconds. */
+  const recent = new Map<string, { readonly atMs: number; readonly score: number }[]>()
+
+  const recentOf = (name: string) =>
+    (recent.get(name) ?? []).filter(({ atMs }) => elapsedMs(clock) - atMs <= GROWS_WITHIN_MS)
+
+  function growthOf(name: string): Pick<ScoreClaim, 'grown' | 'inMs'> {
+    const seen = recentOf(name)
+    const [first, last] = [seen[0], seen.at(-1)]
+    if (first === undefined || last === undefined) return { grown: 0, inMs: 0 }
+    return { grown: last.score - first.score, inMs: last.atMs - first.atMs }
+  }
 
   /** By the answering nodes of our network. */
   function bestScore(): number {
     const claims: ScoreClaim[] = []
     for (const [name, { state, info }] of healths) {
       if (info?.networkId !== policy.network || state === 'wrong_network' || state === 'down') continue
-      const stoodMs = elapsedMs(clock) - (grewMs.get(name) ?? Number.NEGATIVE_INFINITY)
-      claims.push({ score: info.virtualDaaScore, isSynced: info.isSynced, stoodMs })
+      claims.push({ score: info.virtualDaaScore, isSynced: info.isSynced, ...growthOf(name) })
     }
     return reachedScore(claims, policy.lagOut)
   }
@@ -46,9 +55,8 @@ export function startProbing(options: HealthProbesOptions) {
   function record(name: string, seen: ProbeResult): void {
     if (stop.signal.aborted) return
     const before = healths.get(name) ?? UNKNOWN_HEALTH
-    const scoreBefore = before.info?.virtualDaaScore
-    if (seen !== undefined && scoreBefore !== undefined && seen.virtualDaaScore > scoreBefore)
-      grewMs.set(name, elapsedMs(clock))
+    if (seen !== undefined)
+      recent.set(name, [...recentOf(name), { atMs: elapsedMs(clock), score: seen.virtualDaaScore }])
     const after = observe(before, seen, bestScore(), policy)
     healths.set(name, after)
     if (after.state !== before.state) options.onChange(name, before, after)
