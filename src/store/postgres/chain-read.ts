@@ -1,7 +1,7 @@
 /** Reads the chain index. A list of any length takes the same number of statements. */
 
 import { afterAll, NEWEST, PENDING_TIME, sumMoved } from '../chain/history-place.ts'
-import { outputOf } from '../chain/indexed-output.ts'
+import { indexedOutputs } from '../chain/indexed-output.ts'
 import { directionOf, PENDING, statusOf } from '../chain/row-codes.ts'
 import type {
   AddressMoved,
@@ -139,10 +139,7 @@ export function chainReader(database: Database) {
       if (txIds.size === 0) return []
       const rows = await database.rows<{ txId: string; parsed: string }>(TEXTS, [[...txIds].map(bytea)])
       const texts = new Map(rows.map(({ txId, parsed }) => [txId, parsed]))
-      return points.map(({ txId, index }) => {
-        const text = texts.get(txId)
-        return text === undefined ? undefined : outputOf(text, index)
-      })
+      return indexedOutputs(points, (txId) => texts.get(txId))
     },
     async transaction(txId: string): Promise<TransactionRow | undefined> {
       const [row] = await database.rows<StoredTransaction>(TRANSACTION, [bytea(txId)])

@@ -1,7 +1,7 @@
 /** Reads of the chain index: point look-ups and index ranges. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterAll, NEWEST, PENDING_TIME, sumMoved } from '../chain/history-place.ts'
-import { outputOf } from '../chain/indexed-output.ts'
+import { indexedOutputs } from '../chain/indexed-output.ts'
 import { directionOf, statusOf } from '../chain/row-codes.ts'
 import type {
   AddressMoved,
@@ -155,10 +155,9 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
       pending.all(afterMs, limit).map((row) => hexOf(row.tx_id)),
     outputs(points: readonly OutputPoint[]): (IndexedOutput | undefined)[] {
       return inOneState(() =>
-        points.map(({ txId, index }) => {
+        indexedOutputs(points, (txId) => {
           const id = rowId.get(blob(txId))?.id
-          const text = id === undefined ? undefined : texts.read(Number(id))
-          return text === undefined ? undefined : outputOf(text, index)
+          return id === undefined ? undefined : texts.read(Number(id))
         }),
       )
     },

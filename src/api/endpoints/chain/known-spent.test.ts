@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../../../test/fakes/count-turns.ts'
 import { encodeAddress } from '../../../core/chain/address.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { useTurnTime } from '../../../kit/turns.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import { inMempool } from './address-activity.ts'
 import type { ChainData } from './chain-data.ts'
+import { knownOutputs } from './known-spent.ts'
 import { unindexed } from './transaction.ts'
 
 const ADDRESS = encodeAddress({ prefix: 'kaspatest', version: 0, payload: Buffer.alloc(32, 7) })
@@ -27,7 +30,6 @@ const bytes = Buffer.from(
 )
 const value = { mempoolEntry: { fee: 5, is_orphan: false, transaction } }
 const outputs = async (points: readonly { txId: string; index: number }[]) => {
-  assert.ok(points.length <= 20, 'the loop is not held by a long read')
   return points.map(({ txId, index }) =>
     txId === INDEXED ? { amount: BigInt(index), scriptPublicKey: SCRIPT, covenantId: null } : undefined,
   )
@@ -58,4 +60,29 @@ test('a transaction found in the mempool alone names its sender as well', async 
   assert.ok(read.ok)
   const { members } = await unindexed(transactionId(read.transaction), chain)
   assert.deepEqual(inputsOf(JSON.parse(members.parsed ?? '')), EXPECTED)
+})
+
+test('each transaction that is spent from is read once, and many are read in turns of the loop', async (t) => {
+  let timeMs = 0
+  t.after(useTurnTime(() => timeMs))
+  const asked: string[] = []
+  const index = {
+    async outputs(points: readonly { txId: string; index: number }[]) {
+      // As if each of them had a thousand outputs.
+      timeMs += 5
+      asked.push(...new Set(points.map(({ txId }) => txId)))
+      return points.map(({ index }) => ({ amount: BigInt(index), scriptPublicKey: SCRIPT, covenantId: null }))
+    },
+  }
+  const points = Array.from({ length: 90 }, (_, n) => ({ transactionId: `${n % 30}`, index: n }))
+  const { turns, result } = await countTurns(() => knownOutputs(points, index))
+  assert.deepEqual(
+    asked,
+    Array.from({ length: 30 }, (_, n) => `${n}`),
+  )
+  assert.ok(turns >= 29, `${turns} turns of the loop`)
+  assert.deepEqual(
+    result.map((output) => output?.amount),
+    points.map((_, n) => BigInt(n)),
+  )
 })

@@ -8,6 +8,7 @@ import type { Outpoint } from '../../../core/chain/transaction.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { scriptOfAddress } from '../../../parser/script-address.ts'
 import type { ChainData } from './chain-data.ts'
+import { knownOutputs } from './known-spent.ts'
 import { mempoolOfAddress, readPendingEntry } from './mempool-of-address.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
@@ -21,9 +22,8 @@ export interface PendingBalance {
   readonly isOfOne: boolean
 }
 
-/** How many inputs of pending transactions are looked up for one answer, and how many of them at a time. */
+/** How many inputs of pending transactions are looked up for one answer. */
 const MAX_INPUTS = 20_000
-const INPUTS_AT_A_TIME = 100
 
 /** Shared by all attempts to read one balance. */
 export interface SharedByTries {
@@ -90,16 +90,11 @@ export async function pendingBalance(
 async function indexedAmount(script: string, spent: readonly Outpoint[], { index }: ChainData) {
   let sum = 0n
   const unknown = new Set<string>()
-  for (let at = 0; at < spent.length; at += INPUTS_AT_A_TIME) {
-    const points = spent.slice(at, at + INPUTS_AT_A_TIME)
-    const found = await index.outputs(
-      points.map((point) => ({ txId: point.transactionId, index: point.index })),
-    )
-    for (const [place, output] of found.entries()) {
-      const point = points[place]
-      if (output?.scriptPublicKey === script) sum += output.amount
-      else if (output === undefined && point) unknown.add(`${point.transactionId}:${point.index}`)
-    }
+  const found = await knownOutputs(spent, index)
+  for (const [place, output] of found.entries()) {
+    const point = spent[place]
+    if (output?.scriptPublicKey === script) sum += output.amount
+    else if (output === undefined && point) unknown.add(`${point.transactionId}:${point.index}`)
   }
   return { sum, unknown }
 }
