@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import lz4 from 'lz4-napi'
 import type { BlockRow } from './block-row.ts'
 import { decodeRows, encodeRows, lastOfBlock, openBlock } from './row-block.ts'
 
@@ -91,6 +92,30 @@ test('a damaged block is an error, whatever length it claims', () => {
   assert.throws(() => openBlock(data), /damaged/)
   assert.throws(() => openBlock(encodeRows([row(0), row(1)]).subarray(0, 30)))
   assert.throws(() => openBlock(Buffer.of(9, 0, 0, 0, 0)), /damaged/)
+})
+
+test('a block whose head, columns and texts do not fit together is an error', () => {
+  const rows = Array.from({ length: 40 }, (_, index) => row(index))
+  for (const [found, written] of [
+    ['"count":40', '"count":39'],
+    ['"count":40', '"count":41'],
+    ['"count":40', '"count":90'],
+    [',\n{', ', {'],
+  ] as const) {
+    const [kind, ...packed] = encodeRows(rows)
+    const unpacked = lz4.uncompressSync(Buffer.from(packed)).toString('latin1')
+    assert.ok(unpacked.includes(found))
+    const changed = Buffer.from(unpacked.replace(found, written), 'latin1')
+    const data = Buffer.concat([Buffer.of(kind ?? 0), lz4.compressSync(changed)])
+    for (const read of [openBlock, decodeRows]) assert.throws(() => read(data), /damaged/)
+  }
+})
+
+test('what is kept of an opened block are its columns and its text, not also the bytes of the text', () => {
+  const rows = [row(0, { ts: 0 }), row(1, { ts: 2 ** 40 }), row(2, { ts: 2 ** 41 })]
+  const { ts, text } = openBlock(encodeRows(rows))
+  assert.deepEqual([...ts], [0, 2 ** 40, 2 ** 41])
+  assert.ok(ts.buffer.byteLength < text.length)
 })
 
 test('candles of a second take a sixth of their text', () => {

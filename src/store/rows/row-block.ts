@@ -163,30 +163,36 @@ interface Unpacked extends Pick<OpenBlock, 'count' | 'text' | 'starts' | 'instru
 }
 
 function unpack(body: Uint8Array): Unpacked {
-  if (body[0] !== LZ4 || lengthAt(body, 1) > MAX_UNPACKED_BYTES) throw new Error('a block of rows is damaged')
-  const data = alignedBytes(lz4.uncompressSync(body.subarray(1)))
-  const { buffer, byteOffset } = data
+  if (body[0] !== LZ4 || lengthAt(body, 1) > MAX_UNPACKED_BYTES) throw damaged()
+  const data = lz4.uncompressSync(body.subarray(1))
   const headEnd = HEAD_AT + lengthAt(data, 0)
   const head = JSON.parse(textOf(data.subarray(HEAD_AT, headEnd))) as Head
   const { count, values = [], differences = [], instruments, sides } = head
-  const differencesAt = headEnd + 8 * count * values.length
-  const text = textOf(data.subarray(differencesAt + 4 * count * differences.length))
+  const differencesAt = 8 * count * values.length
+  const textAt = headEnd + differencesAt + 4 * count * differences.length
+  if (!(textAt <= data.length)) throw damaged()
+  // A copy, because an opened block is kept, and a view of the columns would keep the bytes of all texts with it.
+  const { buffer } = new Uint8Array(data.subarray(headEnd, textAt))
+  const text = textOf(data.subarray(textAt))
   const starts = new Uint32Array(count + 1)
   for (let i = 1; i <= count; i++) starts[i] = text.indexOf('\n', starts[i - 1]) + 1
+  if (starts[count] !== text.length) throw damaged()
   return {
     ...{ count, starts, text },
     number(column) {
       const value = values.indexOf(column)
-      if (value !== -1) return new Float64Array(buffer, byteOffset + headEnd + 8 * count * value, count)
+      if (value !== -1) return new Float64Array(buffer, 8 * count * value, count)
       const difference = differences.findIndex(([name]) => name === column)
       if (difference === -1) return undefined
-      const at = byteOffset + differencesAt + 4 * count * difference
+      const at = differencesAt + 4 * count * difference
       return sumsOf(new Int32Array(buffer, at, count), differences[difference]?.[1] ?? 0)
     },
     instrument: (index) => instruments?.[index] ?? '',
     side: (index) => (sides === undefined ? null : (sides.meanings[Number(sides.digits[index])] ?? null)),
   }
 }
+
+const damaged = () => new Error('a block of rows is damaged')
 
 function headBytes(head: Head): Buffer {
   const json = Buffer.from(JSON.stringify(head))
@@ -195,11 +201,6 @@ function headBytes(head: Head): Buffer {
   bytes.writeUInt32LE(length)
   json.copy(bytes, HEAD_AT)
   return bytes
-}
-
-/** Columns are read in place, which needs a multiple of 8 as their address. */
-function alignedBytes(data: Uint8Array): Uint8Array {
-  return data.byteOffset % 8 === 0 ? data : new Uint8Array(data)
 }
 
 function sidesOf(rows: readonly BlockRow[]): NonNullable<Head['sides']> {
