@@ -14,7 +14,7 @@ import { superviseThread } from './supervise-thread.ts'
 const AT_ONCE_MS = process.env.TAPELINE_SOAK === undefined ? 6_000 : 2_000
 const FAKES = join(import.meta.dirname, '..', '..', 'test', 'fakes')
 
-for (const kind of ['speaking', 'mute'])
+for (const kind of ['speaking', 'mute', 'blocked'])
   test(`a ${kind} thread that cannot end is closed at once, and its process leaves with its exit code`, () => {
     const startedMs = performance.now()
     const { status, stdout } = spawnSync(process.execPath, [join(FAKES, 'stuck-process.ts'), kind], {

@@ -47,7 +47,8 @@ export function superviseThread(options: {
   const look = () => {
     if (++silentLooks < LOOKS_PER_SILENCE || stuck !== undefined) return
     stuck = new Error(`it has posted nothing for ${maxSilenceMs} ms`)
-    void thread?.terminate()
+    // Its exit is not awaited here either: a thread that waits for a disk cannot be ended, and must not hold up `close`.
+    void thread?.close(0)
   }
   const stopLooking =
     maxSilenceMs === undefined ? () => {} : runEvery(clock, maxSilenceMs / LOOKS_PER_SILENCE, look)
