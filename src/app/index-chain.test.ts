@@ -86,6 +86,18 @@ test('an index that no process keeps up does not work, and is not the same as no
   await close()
 })
 
+test('an indexer that changes is no absence, also for whoever asks for the first time in a while', async () => {
+  const { other, pass, shown, problem, close } = await apiProcess('ws://node.example')
+  const withdraw = other.add('index/live', () => ({ report: STATE, problem: null }))
+  await pass(STARTING_MS + 60_000)
+  await withdraw()
+  await pass(2_000)
+  assert.deepEqual([await shown(), await problem()], [{ state: 'off', restarts: 0 }, undefined])
+  await pass(25_000)
+  assert.equal(await problem(), 'no process indexes')
+  await close()
+})
+
 test('an indexer that was killed is forgotten once there are no nodes to index any more', async () => {
   const { other, pass, shown, problem, close } = await apiProcess('off')
   other.add('index/live', () => ({ report: STATE, problem: null }))

@@ -8,6 +8,7 @@ import { startFollowing } from '../indexer/follow.ts'
 import type { RetentionSettings } from '../indexer/prune.ts'
 import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
 import { watchFailures } from '../indexer/watch-failures.ts'
+import { runEvery } from '../kit/clock.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
 import type { EventStore } from '../store/events.ts'
@@ -19,7 +20,7 @@ import { leadPart } from './lead.ts'
 import { indexMetrics } from './part-metrics.ts'
 import { problemOf } from './part-reports.ts'
 import type { EnvironmentParts } from './parts.ts'
-import { watchAbsence } from './watch-absence.ts'
+import { NOTE_EVERY_MS, watchAbsence } from './watch-absence.ts'
 
 /** As many addresses as the node accepts without slowing down its notifications. */
 const MAX_WATCHED = 500_000
@@ -124,7 +125,7 @@ function isIndexed({ environment, config }: EnvironmentParts): boolean {
 
 /** The state as reported by the process that indexes. */
 function reportedIndexing(parts: EnvironmentParts) {
-  const { environment, reports, clock } = parts
+  const { environment, reports, clock, shutdown } = parts
   const name = `index/${environment}` as const
   const absence = watchAbsence<typeof name>(clock)
   const find = () => {
@@ -132,6 +133,7 @@ function reportedIndexing(parts: EnvironmentParts) {
     if (found !== undefined) absence.note(name)
     return found
   }
+  shutdown.add(`${environment} look at the indexer`, runEvery(clock, NOTE_EVERY_MS, find))
   return {
     state(): IndexingState {
       const found = find()

@@ -94,6 +94,19 @@ test('a source that no process records is down, although the others are recorded
   await close()
 })
 
+test('a leader that changes is no absence, also for whoever asks for the first time in a while', async () => {
+  const { clock, other, statuses, problem, shutdown, close } = processOn('cexa')
+  const withdraw = records(other, 'cexa')
+  await pass(clock, STARTING_MS + 60_000)
+  await withdraw()
+  await pass(clock, 2_000)
+  assert.deepEqual([statuses(), await problem()], [[], undefined])
+  await pass(clock, 25_000)
+  assert.deepEqual([statuses(), await problem()], [[['cexa', 'down']], 'no process records cexa'])
+  await shutdown.run(1_000)
+  await close()
+})
+
 test('sources have time to be recorded after the start of a process', async () => {
   const { clock, statuses, problem, close } = processOn('cexa')
   await pass(clock, STARTING_MS)

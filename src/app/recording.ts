@@ -3,6 +3,7 @@ import type { ServiceStatus } from '../api/endpoints/account/service-status.ts'
 import { SOURCES, type Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { sumAudits } from '../ingest/audit/audit.ts'
+import { runEvery } from '../kit/clock.ts'
 import { superviseThread } from '../kit/supervise-thread.ts'
 import type { Fence } from '../store/leases.ts'
 import { VENUE_NAMES, VENUES } from '../venues/list.ts'
@@ -17,7 +18,7 @@ import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
 import { SANDBOX_FILE, type SandboxReady, sandboxVenues, sandboxWorld } from './sandbox-venues.ts'
 import { showBackfill } from './show-backfill.ts'
-import { watchAbsence } from './watch-absence.ts'
+import { NOTE_EVERY_MS, watchAbsence } from './watch-absence.ts'
 
 /** The status of a source; its coverage is read from the store. */
 type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
@@ -62,6 +63,8 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
   const noteRows = (rows: readonly IngestionRow[]) => {
     for (const { source } of rows) absence.note(source)
   }
+  const noteReported = () => noteRows(reported().flatMap(({ report: rows }) => rows))
+  shutdown.add(`${environment} look at recorders`, runEvery(clock, NOTE_EVERY_MS, noteReported))
   if (planned.length > 0)
     parts.probes.push({
       name: `${environment} recorders`,
