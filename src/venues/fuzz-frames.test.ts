@@ -155,6 +155,7 @@ function openPipeline(reader: Reader, texts: readonly string[], names?: Pick<Sym
   const markets = new MarketSampler({
     instruments: namesIn(texts, '(?:asset_id|market_ticker)').slice(0, 1),
     fromMs: 0,
+    toMs: () => Number.POSITIVE_INFINITY,
     onSample: () => true,
     receivedToMs: () => nowMs,
   })

@@ -143,6 +143,7 @@ for (const reason of ['hash_mismatch', 'ended'] as const) {
     const sampler = new MarketSampler({
       instruments: ['up'],
       fromMs: at('11:59:00'),
+      toMs: () => Number.POSITIVE_INFINITY,
       onSample: () => true,
       receivedToMs: () => at('12:07:00'),
     })
@@ -167,6 +168,7 @@ test('a book that turns out to have been wrong while another one is lost is a ga
   const sampler = new MarketSampler({
     instruments: ['up', 'down'],
     fromMs: at('11:59:00'),
+    toMs: () => Number.POSITIVE_INFINITY,
     onSample: () => true,
     receivedToMs: () => at('12:07:00'),
   })

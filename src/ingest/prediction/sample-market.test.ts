@@ -16,12 +16,17 @@ const about = (timeMs: number) => ({
   leg: { marketId: 'm', tokenId: TOKEN, outcome: 'Up' },
 })
 
-function setUp(isInWindow: (gridMs: number) => boolean = () => true, fromMs = 0) {
+function setUp(
+  isInWindow: (gridMs: number) => boolean = () => true,
+  fromMs = 0,
+  toMs = Number.POSITIVE_INFINITY,
+) {
   const samples: [timeMs: number, bid: number | null][] = []
   let receivedToMs = 0
   const sampler = new MarketSampler({
     instruments: [TOKEN],
     fromMs,
+    toMs: () => toMs,
     receivedToMs: () => receivedToMs,
     onSample(gridMs, isCarried) {
       const bid = sampler.book(TOKEN)?.best('bids') ?? null
@@ -254,4 +259,45 @@ test('a book that is polled counts for the instants of its polls only', () => {
     [70_000, 400_000],
     [130_500, 500_000],
   ])
+})
+
+test('the last samples of a market that was followed to its end are taken when a later frame proves them', () => {
+  const endMs = 70_000
+  for (const [reason, expected] of [
+    ['ended', [2_000, 62_000]],
+    ['disconnected', [2_000]],
+  ] as const) {
+    const { sampler, samples, snapshot, lost, receive } = setUp(() => true, 0, endMs)
+    snapshot(2_000, '0.41')
+    sampler.tick(4_000)
+    receive(50_000)
+    sampler.tick(71_000)
+    lost(75_000, 50_000, reason)
+    sampler.tick(76_000)
+    assert.deepEqual(
+      samples.map(([timeMs]) => timeMs),
+      [2_000],
+      'nothing proves them yet',
+    )
+    receive(78_000)
+    for (const nowMs of [79_000, 200_000]) sampler.tick(nowMs)
+    assert.deepEqual(
+      samples.map(([timeMs]) => timeMs),
+      expected,
+    )
+    assert.equal(sampler.isLive, false)
+  }
+})
+
+test('a market that is not followed any more before its end has no later samples', () => {
+  const { sampler, samples, snapshot, lost, receive } = setUp(() => true, 0, 500_000)
+  snapshot(2_000, '0.41')
+  sampler.tick(4_000)
+  lost(50_000, 50_000, 'ended')
+  receive(78_000)
+  sampler.tick(79_000)
+  assert.deepEqual(
+    samples.map(([timeMs]) => timeMs),
+    [2_000],
+  )
 })

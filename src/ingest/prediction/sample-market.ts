@@ -42,6 +42,8 @@ interface SamplerOptions {
   readonly instruments: readonly string[]
   /** Samples are taken from this instant on, even if it has passed when the first one can be taken. */
   readonly fromMs: number
+  /** When the market ends, as far as is known now. */
+  readonly toMs: () => number
   /** Writes the current books; returns false if no row was written, for example because nothing has changed. */
   readonly onSample: (gridMs: number, isCarried: boolean) => boolean
   /** Until when the frames of all markets were received, because silence does not prove that nothing has changed. */
@@ -55,6 +57,8 @@ export class MarketSampler {
   readonly #books: ReadonlyMap<string, OrderBook>
   readonly #live = new Set<string>()
   #isLive = false
+  /** The end of the market if its books were followed to it: samples before it may still be due. */
+  #endedMs: number | undefined
   #lostSinceMs: number | undefined
   /** Whether a book is not just out of reach, but may have been wrong before it was lost. */
   #isWrong = false
@@ -108,6 +112,7 @@ export class MarketSampler {
     this.#polledGridMs = via === 'poll' ? gridOf(receivedMs) : undefined
     this.#live.add(instrument)
     this.#isLive = this.#live.size === this.#books.size
+    this.#endedMs = undefined
     this.#changed(atMs, receivedMs)
     if (!this.#isLive) return
     if (this.#lostSinceMs !== undefined && gridOf(this.#lostSinceMs + 1) < gridOf(this.#changedMs))
@@ -125,7 +130,7 @@ export class MarketSampler {
     this.#changed(atMs, receivedMs)
   }
 
-  lost({ instrument, reason, sinceMs }: BookLostObservation): void {
+  lost({ instrument, reason, sinceMs, receivedMs }: BookLostObservation): void {
     if (!this.#books.has(instrument)) return
     if (!OUT_OF_REACH.has(reason)) this.#isWrong = true
     if (!this.#live.has(instrument)) {
@@ -136,6 +141,8 @@ export class MarketSampler {
     if (this.#isDirty && this.#isLive && gridOf(this.#changedMs) <= sinceMs)
       this.#take(gridOf(this.#changedMs), false)
     this.#carryForward(sinceMs)
+    const endMs = this.#options.toMs()
+    if (reason === 'ended' && this.#isLive && receivedMs >= endMs) this.#endedMs = endMs
     this.#isDirty = false
     this.#live.delete(instrument)
     this.#isLive = false
@@ -144,8 +151,10 @@ export class MarketSampler {
 
   /** Takes the samples that are due. */
   tick(nowMs: number): void {
-    if (!this.#isLive) return
     const dueMs = nowMs - SAMPLE_GRACE_MS
+    // If the venue sent nothing in the last seconds before the end, the next frame proves that nothing had changed.
+    if (this.#endedMs !== undefined) this.#carry(Math.min(dueMs, this.#options.receivedToMs(), this.#endedMs))
+    if (!this.#isLive) return
     if (this.#isDirty && gridOf(this.#changedMs) <= dueMs && this.#dirtySinceMs + BURST_MS <= nowMs)
       this.#take(gridOf(this.#changedMs), false)
     this.#carryForward(Math.min(dueMs, this.#options.receivedToMs()))
@@ -178,7 +187,10 @@ export class MarketSampler {
 
   /** Takes the samples of an unchanged market that are due up to an instant; several after a pause in sampling. */
   #carryForward(toMs: number): void {
-    if (this.#isDirty || !this.#isLive) return
+    if (!this.#isDirty && this.#isLive) this.#carry(toMs)
+  }
+
+  #carry(toMs: number): void {
     if (this.#polledGridMs !== undefined) {
       // Taken even if nothing has changed, because the next poll may come a minute later.
       if (this.#polledGridMs > this.#lastGridMs && this.#polledGridMs <= toMs)

@@ -49,6 +49,7 @@ export class MarketSnapshotWriter {
     this.sampler = new MarketSampler({
       instruments: options.instruments,
       fromMs: options.window.startMs - SAMPLE_BEFORE_MS,
+      toMs: () => options.window.endMs,
       receivedToMs: options.booksReceivedToMs,
       onSample: (gridMs, isCarried) => this.#write(gridMs, isCarried),
     })
