@@ -14,6 +14,7 @@
 import { add, compare, type Decimal, ZERO } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
+import type { DerivativesProgress } from './await-derivatives.ts'
 import { BuiltSeconds } from './built-seconds.ts'
 import type { Candle } from './candle.ts'
 import { MAX_MINUTES_AT_ONCE, putSeconds, type SecondCloser, type WaitingMinute } from './close-seconds.ts'
@@ -24,7 +25,11 @@ import type { SymbolParts } from './symbol-parts.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 
-export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): SecondCloser {
+export function closeCountedSeconds(
+  parts: SymbolParts,
+  joined: Pick<DerivativesProgress, 'unknownFrom'>,
+  left?: UnclosedTrades,
+): SecondCloser {
   const { plan, symbol, writer, tracker, counts, clock } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   const trades = feedOf('trades', plan.source, symbol)
@@ -42,10 +47,12 @@ export function closeCountedSeconds(parts: SymbolParts, left?: UnclosedTrades): 
     for (const trade of left.trades) proof.trade(trade)
   }
 
-  /** Returns false while the minute waits for more trades. */
+  /** Returns false while the minute waits for its rate or for more trades. */
   function closeMinute(minute: WaitingMinute, nowMs: number): boolean {
     const { openMs, count } = minute
     const endMs = openMs + MINUTE_MS
+    // Nothing can rebuild these seconds later, so they wait for their rate, however long requests for it fail.
+    if (joined.unknownFrom(SECOND_MS) < endMs) return false
     const own = built.ofMinute(openMs)
     const verdict = judgeCount({
       count,

@@ -22,9 +22,12 @@ const RANGE = { fromMs: START_MS - 3_600_000, toMs: START_MS + 3_600_000 }
 async function start(
   name: 'binance-futures' | 'hyperliquid',
   isJoined: (closeMs: number) => boolean,
-  options: { beginsMs?: number | undefined; judge?: MinuteProver['judge']; left?: UnclosedTrades } = {
-    beginsMs: START_MS,
-  },
+  options: {
+    beginsMs?: number | undefined
+    judge?: MinuteProver['judge']
+    left?: UnclosedTrades
+    unknownFromMs?: () => number
+  } = { beginsMs: START_MS },
 ) {
   const { plan } = VENUES[name]
   const clock = manualClock(options.left === undefined ? START_MS : START_MS + 30_000)
@@ -46,16 +49,14 @@ async function start(
     ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
     ...{ counts, random: Math.random, clock, signal },
   }
-  const { judge = () => ({ kind: 'wait' }) as const } = options
+  const { judge = () => ({ kind: 'wait' }) as const, unknownFromMs = () => Number.POSITIVE_INFINITY } =
+    options
+  const joined = { isKnown: isJoined, unknownFrom: unknownFromMs }
   const prover: MinuteProver = { trade() {}, judge, forget() {} }
   const seconds =
     plan.secondsFrom === 'trades'
-      ? closeCountedSeconds(parts, options.left)
-      : closeNumberedSeconds(
-          parts,
-          { isKnown: isJoined, unknownFrom: () => Number.POSITIVE_INFINITY },
-          prover,
-        )
+      ? closeCountedSeconds(parts, joined, options.left)
+      : closeNumberedSeconds(parts, joined, prover)
   if (options.beginsMs !== undefined) seconds.begin(options.beginsMs)
   return {
     seconds,
@@ -118,6 +119,35 @@ test('a minute whose candle comes before its first trade is known to be the firs
   seconds.begin(START_MS)
   await seconds.close(START_MS + 90_000)
   assert.deepEqual([await closed(), seconds.closedToMs], [[0, 9], MINUTE.toMs])
+  await end()
+})
+
+test('seconds whose rate is not known are a gap', async () => {
+  const { trade, seconds, gaps, end } = await start('binance-futures', () => false, {
+    beginsMs: START_MS,
+    judge: (_minute, own) => ({ kind: 'whole', candles: own }),
+    unknownFromMs: () => START_MS + 20_000,
+  })
+  for (const ms of [100, 9_000, 30_000, 61_000]) trade(ms)
+  seconds.minutes([minuteCandle(3)], [], MINUTE)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual(await gaps(60_000), [[20, 60, 'venue_down']])
+  await end()
+})
+
+test('seconds of trades that cannot be requested again wait for their rate', async () => {
+  let unknownFromMs = START_MS + 20_000
+  const { trade, closed, seconds, end } = await start('hyperliquid', () => true, {
+    beginsMs: START_MS,
+    unknownFromMs: () => unknownFromMs,
+  })
+  for (const ms of [100, 9_000, 30_000]) trade(ms)
+  seconds.minutes([minuteCandle(3)], [], MINUTE)
+  await seconds.close(START_MS + 3_600_000)
+  assert.deepEqual(await closed(), [])
+  unknownFromMs = MINUTE.toMs
+  await seconds.close(START_MS + 3_601_000)
+  assert.deepEqual(await closed(), [0, 9, 30])
   await end()
 })
 

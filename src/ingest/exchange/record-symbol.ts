@@ -99,7 +99,7 @@ export class SymbolRecorder implements LiveRecorder {
     const derivatives = new DerivativesProgress(parts, fromMs)
     const prover = this.hasNumberedSeconds ? proverOf(SECOND_MS) : undefined
     if (plan.secondsFrom === 'candles') this.seconds = closeVenueSeconds(parts)
-    else if (prover === undefined) this.seconds = closeCountedSeconds(parts, options.left)
+    else if (prover === undefined) this.seconds = closeCountedSeconds(parts, derivatives, options.left)
     else this.seconds = closeNumberedSeconds(parts, derivatives, prover)
     const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
     this.flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
