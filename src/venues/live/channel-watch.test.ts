@@ -60,3 +60,30 @@ test('figures from a list do not hide that the stream of figures is silent', () 
   assert.equal(watch.admit('market_ticker:BTC', { ...ticker(NOW + 110_000), isListed: true }), 'new')
   assert.deepEqual(watch.fallenSilent(NOW + 121_000), [{ channel, lastReceivedMs: NOW }])
 })
+
+test('an estimated next settlement that changes and changes back is sent each time', () => {
+  const watch = createChannelWatch({ silenceOf: () => null, keysRemembered: 100, nowMs: () => NOW })
+  watch.add({ topic: 'funding', symbol: 'BTC' }, () => true)
+  const HOUR = 3_600_000
+  const settledMs = Date.parse('2026-03-14T08:00Z')
+  // The period changes from four hours to eight, which the venue announces, except while a rate seems to be due.
+  const poll = (hour: number) => {
+    const receivedMs = settledMs + hour * HOUR
+    const about = { source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT', receivedMs } as const
+    const rows = [settledMs - 4 * HOUR, settledMs].map((fundingTime) => ({
+      ...{ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1' },
+    }))
+    const rates = mapFundingRows(rows, about, undefined, settledMs + 8 * HOUR)
+    const verdicts = rates.map((each) => watch.admit('funding:BTC', each))
+    return [verdicts.at(-1), ((rates.at(-1)?.nextFundingTimeMs ?? 0) - settledMs) / HOUR]
+  }
+  assert.deepEqual(
+    [poll(1), poll(4.1), poll(4.6), poll(5)],
+    [
+      ['new', 8],
+      ['new', 4],
+      ['new', 8],
+      ['repeat', 8],
+    ],
+  )
+})

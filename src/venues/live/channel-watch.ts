@@ -2,7 +2,14 @@
 import { type Channel, channelKey } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
 import { ChannelProgress } from './plausible.ts'
-import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers } from './repeats.ts'
+import {
+  createRecentKeys,
+  createSeenNumbers,
+  createSeenRates,
+  type RecentKeys,
+  type SeenNumbers,
+  type SeenRates,
+} from './repeats.ts'
 
 export type ChannelWatch = ReturnType<typeof createChannelWatch>
 
@@ -13,13 +20,11 @@ interface State {
   readonly seen: RecentKeys<string>
   /** Aggregate trades are recognised by number, which takes less memory than keeping their keys. */
   numbers: SeenNumbers
+  readonly rates: SeenRates
   readonly progress: ChannelProgress
   lastReceivedMs: number
   isStale: boolean
 }
-
-/** Kinds that venues send again: after a new subscription, on overlapping sockets, and in the next poll. */
-const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'funding'])
 
 export function createChannelWatch(options: {
   silenceOf: (channel: Channel) => number | null
@@ -35,6 +40,7 @@ export function createChannelWatch(options: {
         silenceMs: options.silenceOf(channel),
         seen: createRecentKeys(options.keysRemembered),
         numbers: createSeenNumbers(options.keysRemembered),
+        rates: createSeenRates(),
         progress: new ChannelProgress(),
         lastReceivedMs: options.nowMs(),
         isStale: false,
@@ -109,21 +115,22 @@ function isBesideStream(observation: DataObservation): boolean {
   return observation.kind === 'market_ticker' && observation.isListed === true
 }
 
-function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
-  if (observation.kind === 'aggregate_trade') return numbers.has(observation.id)
-  return REPEATED_KINDS.has(observation.kind) && seen.has(repeatKeyOf(observation))
+/** Trades are sent again after a new subscription and on overlapping sockets, funding rates in the next poll. */
+function isRepeat({ seen, numbers, rates }: State, observation: DataObservation): boolean {
+  switch (observation.kind) {
+    case 'aggregate_trade':
+      return numbers.has(observation.id)
+    case 'trade':
+      return seen.has(observation.key ?? '')
+    case 'funding':
+      return rates.has(observation)
+    default:
+      return false
+  }
 }
 
-function remember({ seen, numbers }: State, observation: DataObservation): void {
+function remember({ seen, numbers, rates }: State, observation: DataObservation): void {
   if (observation.kind === 'aggregate_trade') numbers.isNew(observation.id)
-  else if (REPEATED_KINDS.has(observation.kind)) seen.isNew(repeatKeyOf(observation))
-}
-
-/**
- * The next funding time of the newest rate is an estimate until that settlement happens. A rate with another next
- * funding time is therefore not a repeat.
- */
-function repeatKeyOf(observation: DataObservation): string {
-  const key = observation.key ?? ''
-  return observation.kind === 'funding' ? `${key}:${observation.nextFundingTimeMs}` : key
+  else if (observation.kind === 'trade') seen.isNew(observation.key ?? '')
+  else if (observation.kind === 'funding') rates.add(observation)
 }

@@ -1,6 +1,7 @@
 /**
  * Recognises data that has arrived before: resent after a subscription, by an overlapping socket or in the next poll.
  */
+import type { FundingObservation } from '../observation.ts'
 
 /**
  * Remembers at least the last `size` keys, in two generations, so that a repeat is recognised in constant time and
@@ -59,6 +60,33 @@ export function createSeenNumbers(maxGaps: number) {
       }
       highest = number
       return true
+    },
+  }
+}
+
+/** Each poll has the last few rates. */
+const RATES_REMEMBERED = 64
+
+/**
+ * The funding rates that have arrived, each with the last time given for the next one. Until a later rate is there, that
+ * time is an estimate, which may change and change back. Afterwards it is known, and only an outdated answer has another.
+ */
+export type SeenRates = ReturnType<typeof createSeenRates>
+
+type Rate = Pick<FundingObservation, 'fundingTimeMs' | 'nextFundingTimeMs'>
+
+export function createSeenRates() {
+  const nextOf = new Map<number, number>()
+  let newestMs = Number.NEGATIVE_INFINITY
+  return {
+    has({ fundingTimeMs, nextFundingTimeMs }: Rate): boolean {
+      const knownMs = nextOf.get(fundingTimeMs)
+      return knownMs !== undefined && (knownMs === nextFundingTimeMs || fundingTimeMs < newestMs)
+    },
+    add({ fundingTimeMs, nextFundingTimeMs }: Rate): void {
+      nextOf.set(fundingTimeMs, nextFundingTimeMs)
+      newestMs = Math.max(newestMs, fundingTimeMs)
+      if (nextOf.size > RATES_REMEMBERED) nextOf.delete(Math.min(...nextOf.keys()))
     },
   }
 }
