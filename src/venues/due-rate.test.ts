@@ -6,12 +6,12 @@ import { VenueError } from './rest/rest-client.ts'
 
 const HOUR_MS = 3_600_000
 
-const rate = (fundingTimeMs: number, receivedMs: number) =>
+const rate = (fundingTimeMs: number, receivedMs: number, periodMs = HOUR_MS) =>
   ({
     kind: 'funding',
     fundingTimeMs,
     receivedMs,
-    nextFundingTimeMs: fundingTimeMs + HOUR_MS,
+    nextFundingTimeMs: fundingTimeMs + periodMs,
   }) as FundingObservation
 
 test('rates are known up to one that is due, until it can no longer come', () => {
@@ -21,6 +21,15 @@ test('rates are known up to one that is due, until it can no longer come', () =>
   assert.equal(knownTo(dueMs), dueMs)
   assert.equal(knownTo(dueMs + FUNDING_LATE_MS - 1), dueMs)
   assert.equal(knownTo(dueMs + FUNDING_LATE_MS), undefined, 'there is none')
+})
+
+test('at the beginning of an hour a rate may be settled and not published, whatever the period was', () => {
+  const knownTo = (receivedMs: number) => ratesKnownTo([rate(0, receivedMs, 8 * HOUR_MS)])
+  const hourMs = 4 * HOUR_MS
+  assert.equal(knownTo(hourMs - 1), undefined)
+  assert.deepEqual([knownTo(hourMs), knownTo(hourMs + 59_999)], [hourMs, hourMs])
+  assert.equal(knownTo(hourMs + 60_000), undefined)
+  assert.equal(knownTo(5_000), undefined, 'its rate is there')
 })
 
 test('an answer without any rate proves nothing', () => {

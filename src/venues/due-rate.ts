@@ -7,6 +7,9 @@ import { VenueError } from './rest/rest-client.ts'
  * there is none, because not every venue settles a rate every hour.
  */
 export const FUNDING_LATE_MS = 30 * 60_000
+const HOUR_MS = 3_600_000
+/** Longer than a venue needs to publish a settled rate. */
+const PUBLISHED_AFTER_MS = 60_000
 
 /** Whether a rate that is not published may still come. */
 export const isRateAwaited = (dueMs: number, nowMs: number): boolean =>
@@ -14,11 +17,14 @@ export const isRateAwaited = (dueMs: number, nowMs: number): boolean =>
 
 /**
  * The instant up to which the newest rates are complete; undefined: up to their answer. An answer without a rate does
- * not prove that there was none, so it is a failed one.
+ * not prove that there was none, so it is a failed one. At the beginning of any hour a rate may be settled and not
+ * published, because the period of a contract may have become shorter than the rates before show.
  */
 export function ratesKnownTo(newest: readonly DataObservation[]): number | undefined {
   const last = newest.at(-1)
   if (last?.kind !== 'funding') throw new VenueError('no funding rate at all', { isFinal: false })
-  const { nextFundingTimeMs, receivedMs } = last
-  return isRateAwaited(nextFundingTimeMs, receivedMs) ? nextFundingTimeMs : undefined
+  const { fundingTimeMs, nextFundingTimeMs, receivedMs } = last
+  if (isRateAwaited(nextFundingTimeMs, receivedMs)) return nextFundingTimeMs
+  const hourMs = receivedMs - (receivedMs % HOUR_MS)
+  return fundingTimeMs < hourMs && receivedMs - hourMs < PUBLISHED_AFTER_MS ? hourMs : undefined
 }
