@@ -127,7 +127,13 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
     // The last rate of a full page is read with the next page, which has the rate after it.
     const isLastLeft = isFull && lastMs !== undefined && lastMs > fromMs
     const readMs = isLastLeft ? lastMs : Math.max(fromMs, (lastMs ?? 0) + 1)
-    const next = isFull || isPast ? { dueMs: readMs } : await nextFunding(walk, lastMs, readMs, settledMs)
+    // Rates of the time after the range may have been cut off; then the announced one is not the next.
+    const isNewestUnknown = announcedMs !== undefined && settledMs < venueNowMs - FUNDING_SETTLE_MS
+    const next: NextFunding =
+      isFull || isPast
+        ? { dueMs: readMs }
+        : await nextFunding(walk, lastMs, { fromMs: readMs, toMs: settledMs }, isNewestUnknown)
+    const isNewest = !isNewestUnknown || isSameHour(lastMs, next.newestMs)
     const nextMs = Math.min(settledMs, Math.max(readMs, next.dueMs))
     if (nextMs > fromMs) await expectNoRateBefore(walk, rows, { fromMs, toMs: nextMs })
     const confirmedMs = Math.min(nextMs, await expectNoRateBetween(walk, rows))
@@ -135,7 +141,7 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
       rows,
       { ...about, receivedMs: answer.receivedMs },
       next.periodMs,
-      isFull ? undefined : announcedMs,
+      isFull || !isNewest ? undefined : announcedMs,
     ).filter(({ venueTimeMs }) => venueTimeMs >= fromMs && venueTimeMs < confirmedMs)
     yield { observations, covered: rangeOrNull(fromMs, confirmedMs), missing: [] }
     if (!isFull && confirmedMs === nextMs) return
@@ -143,18 +149,28 @@ async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
   }
 }
 
+const isSameHour = (aMs = Number.NaN, bMs = Number.NaN) => floorTo(aMs, HOUR_MS) === floorTo(bMs, HOUR_MS)
+
+interface NextFunding {
+  readonly dueMs: number
+  readonly periodMs?: number
+  /** The time of the venue's newest rate, if it was requested. */
+  readonly newestMs?: number
+}
+
 /**
  * The earliest time at which the next rate is due, according to the venue's newest rates, because an answer that is
  * outdated or truncated does not prove that there was none. Rates are settled on the hour. A newest rate that the first
- * answer left out shows that the first answer was for another time.
+ * answer left out shows that the first answer was for another time. `isAsked`: also if no rate can be due in the range.
  */
 async function nextFunding(
   walk: HistoryWalk,
   lastMs: number | undefined,
-  fromMs: number,
-  toMs: number,
-): Promise<{ dueMs: number; periodMs?: number }> {
-  if (ceilTo(fromMs, HOUR_MS) >= toMs) return { dueMs: toMs }
+  { fromMs, toMs }: HistoryRange,
+  isAsked: boolean,
+): Promise<NextFunding> {
+  const isDueLater = ceilTo(fromMs, HOUR_MS) >= toMs
+  if (isDueLater && !isAsked) return { dueMs: toMs }
   const newest = await askNewestRates(walk, walk.about, walk.signal, { limit: NEWEST_RATES })
   const last = newest.at(-1)
   if (newest[0] === undefined || last === undefined) return { dueMs: toMs }
@@ -168,7 +184,8 @@ async function nextFunding(
   const before = newest.at(-2)
   const periodMs =
     before === undefined ? FUNDING_PERIOD_MS : Math.max(HOUR_MS, last.fundingTimeMs - before.fundingTimeMs)
-  return { dueMs: floorTo(last.fundingTimeMs + periodMs, HOUR_MS), periodMs }
+  const dueMs = isDueLater ? toMs : floorTo(last.fundingTimeMs + periodMs, HOUR_MS)
+  return { dueMs, periodMs, newestMs: last.venueTimeMs }
 }
 
 /** Expects no rate between a known one and `nextMs`. The known one is requested as well and must come first. */
