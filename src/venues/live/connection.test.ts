@@ -112,6 +112,28 @@ test('a venue that refuses sockets because of a limit is dialled again when it a
   await connection.stopped
 })
 
+test('a venue that refuses a successor is dialled again when it allows it, also if the old socket is lost', async () => {
+  const { clock, stop, sockets, connection } = connect()
+  await turn()
+  sockets[0]?.open()
+  connection.renew('silent')
+  await turn()
+  sockets[1]?.refuse(60_000)
+  await turn()
+  clock.advance(1_000)
+  sockets[0]?.end('lost')
+  await turn()
+  clock.advance(58_999)
+  await turn()
+  assert.equal(sockets.length, 2)
+  clock.advance(1)
+  await turn()
+  assert.equal(sockets.length, 3)
+  stop.abort()
+  sockets[2]?.end('stopped')
+  await connection.stopped
+})
+
 test('a consumer that is behind gets no successor, and none takes over before what the old socket sent is read', async () => {
   let reading = Promise.withResolvers<void>()
   reading.resolve()

@@ -15,7 +15,7 @@
  * During a renewal both sockets are read, so repeats are expected; they are recognised downstream by their keys.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { type Clock, elapsedMs } from '../../kit/clock.ts'
 import type { SocketRoute, VenueSocket } from './socket.ts'
 
 export interface ConnectionLimits {
@@ -73,11 +73,15 @@ export function startConnection(options: ConnectionOptions): Connection {
   let successor: VenueSocket | undefined
   let renewal = Promise.withResolvers<string>()
   let attempt = 0
+  /** Until then the venue wants no other socket, also after the one that is open is lost. In monotonic time. */
+  let refusedToMs = Number.NEGATIVE_INFINITY
 
   /** The pause after a socket that could not be opened or was lost. */
   function pause({ refusedForMs }: VenueSocket): Promise<void> {
+    const nowMs = elapsedMs(clock)
+    refusedToMs = Math.max(refusedToMs, nowMs + refusedForMs)
     const waitMs = backoffMs(limits.backoff, attempt++, options.random)
-    return clock.sleep(Math.max(waitMs, refusedForMs), signal)
+    return clock.sleep(Math.max(waitMs, refusedToMs - nowMs), signal)
   }
 
   /** Dials. A socket that opens while none is serving starts to serve immediately, before its first frame is read. */
