@@ -46,6 +46,40 @@ test('a delisted coin, whose subscription closes the socket, does not end the re
   )
 })
 
+test('a coin that is delisted while its socket is open is left out of the one that replaces it', async () => {
+  let isListed = true
+  let tid = 0
+  const rest = await restStandIn(() => ({
+    universe: [{ name: 'BTC' }, { name: 'XRP', isDelisted: !isListed }],
+  }))
+  const venue = await scriptedVenue({
+    onMessage(visit, text) {
+      const { subscription } = JSON.parse(text)
+      if (subscription.coin === 'XRP' && !isListed) visit.socket.terminate()
+      const data = { method: 'subscribe', subscription }
+      visit.socket.send(JSON.stringify({ channel: 'subscriptionResponse', data }))
+      const trade = { coin: subscription.coin, side: 'A', px: '1', sz: '1', time: Date.now(), tid: ++tid }
+      venue.broadcast(JSON.stringify({ channel: 'trades', data: [trade] }))
+    },
+  })
+  const hosts = { rest: rest.url, stream: venue.url }
+  const hyperliquid = createHyperliquid({ clock: systemClock, hosts })
+  const channels: Channel[] = (['BTC', 'XRP'] as const).map((symbol) => ({ topic: 'trades', symbol }))
+  const session = hyperliquid.live(channels, { signal: AbortSignal.timeout(60_000) })
+  endAfterTest(() => session.close())
+  const seen: Observation[] = []
+  void (async () => {
+    for await (const observation of session) seen.push(observation)
+  })()
+  await until('both coins', () => seen.filter((each) => each.kind === 'trade').length === 2)
+  isListed = false
+  session.reconnect({ topic: 'trades', symbol: 'XRP' }, 'silent')
+  await until('another socket', () => seen.some((each) => each.kind === 'renewed'), 25_000)
+  const lost = seen.flatMap((each) => (each.kind === 'disconnected' ? each.channels : []))
+  assert.deepEqual(lost, [{ topic: 'trades', symbol: 'XRP' }])
+  assert.equal(hyperliquid.notices?.length, 1)
+})
+
 /** The tasks of BTC and XRP beside a list that the test changes. */
 function openTasks() {
   const clock = manualClock(1_000_000)

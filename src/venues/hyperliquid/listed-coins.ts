@@ -2,9 +2,12 @@
  * Which coins are subscribed. A subscription to a coin that the venue no longer lists closes the whole socket without a
  * message, so such a coin would end the recording of all others.
  *
- *   socket closed soon after it opened ──▶ list requested ──▶ coins that are not listed are left out
- *                                               ▲                             │
- *                      listed again: subscribed ╰──────── every minute ◀──────╯
+ *   socket closed soon after it opened, ──▶ list requested ──▶ coins that are not listed are left out
+ *   or a successor failed                        ▲                             │
+ *                       listed again: subscribed ╰──────── every minute ◀──────╯
+ *
+ * A coin may be delisted while its socket is open: it falls silent, and the socket is not lost, but none that would
+ * replace it stays open.
  */
 import type { Clock } from '../../kit/clock.ts'
 import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
@@ -53,6 +56,9 @@ export function createListedCoins(options: {
         },
         disconnected() {
           if (clock.now() - openedMs < SOON_MS) doubt.resolve()
+        },
+        successorFailed() {
+          doubt.resolve()
         },
         async run(io) {
           io.signal.addEventListener('abort', () => doubt.resolve(), { once: true })

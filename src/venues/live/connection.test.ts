@@ -68,6 +68,7 @@ function connect(whenReading: (signal: AbortSignal) => Promise<void> = async () 
       connected: () => events.push('connected'),
       disconnected: (reason) => events.push(reason),
       refused() {},
+      successorFailed() {},
       renewed: (reason) => events.push(reason),
     },
     whenReading: () => whenReading(stop.signal),

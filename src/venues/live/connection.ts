@@ -16,6 +16,7 @@
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, elapsedMs } from '../../kit/clock.ts'
+import type { Channel } from '../channel.ts'
 import type { SocketRoute, VenueSocket } from './socket.ts'
 
 export interface ConnectionLimits {
@@ -39,7 +40,10 @@ interface ConnectionEvents {
   disconnected(reason: string, sinceMs: number, wasSilent: boolean): void
   /** The venue answered the upgrade request with this HTTP status instead of opening a socket. */
   refused(status: number): void
-  renewed(reason: string): void
+  /** `channels`: those of the successor. */
+  renewed(reason: string, channels: readonly Channel[]): void
+  /** A successor was lost, or did not become ready. The old socket goes on, and another successor is dialled later. */
+  successorFailed(): void
 }
 
 export interface Connection {
@@ -137,6 +141,7 @@ export function startConnection(options: ConnectionOptions): Connection {
       successor = undefined
       if (took === 'failed') {
         next.cut('did not become ready')
+        events.successorFailed()
         await Promise.race([pause(next), socket.ended])
         renewal.resolve(due.reason)
         continue
@@ -148,7 +153,7 @@ export function startConnection(options: ConnectionOptions): Connection {
         events.connected(next.accepted)
       } else {
         next.succeed(socket)
-        events.renewed(due.reason)
+        events.renewed(due.reason, next.channels)
       }
       socket.close('replaced')
       socket = next

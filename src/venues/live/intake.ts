@@ -19,6 +19,8 @@ import { createObservationQueue, type ObservationQueue } from './observation-que
 import { isPlausibleAnswer } from './plausible.ts'
 import type { SocketRoute } from './socket.ts'
 
+type Route = Pick<SocketRoute, 'name' | 'channels'>
+
 /** A frame refused for one of these reasons may have contained data, which is now missing. */
 const MAY_HAVE_LOST: ReadonlySet<DeadLetterReason> = new Set(['malformed', 'wrong_shape', 'implausible'])
 
@@ -91,7 +93,7 @@ export class Intake {
   }
 
   /** The venue accepted channels of a route or, where it sends no acceptance, their socket opened. */
-  accepted(route: SocketRoute, keys: readonly string[]): void {
+  accepted(route: Route, keys: readonly string[]): void {
     const held = this.#unproven.get(route.name)
     for (const key of keys) {
       if (held === undefined) this.subscribed(key)
@@ -111,7 +113,7 @@ export class Intake {
   }
 
   /** `leaving` and `pong` concern the connection; here they are only counted. */
-  frame(route: SocketRoute, outcome: FrameOutcome, text: string): void {
+  frame(route: Route, outcome: FrameOutcome, text: string): void {
     this.counts.frames += 1
     switch (outcome.kind) {
       case 'data':
@@ -128,14 +130,14 @@ export class Intake {
     }
   }
 
-  connected(route: SocketRoute): void {
+  connected(route: Route): void {
     this.counts.connects += 1
     this.queue.push({ kind: 'connected', ...this.#about(route) })
     for (const channel of route.channels) this.watch.restart(channelKey(channel), this.#options.clock.now())
   }
 
   /** `wasSilent`: the socket was cut because nothing was received on it. */
-  disconnected(route: SocketRoute, reason: string, sinceMs: number, wasSilent: boolean): void {
+  disconnected(route: Route, reason: string, sinceMs: number, wasSilent: boolean): void {
     this.counts.disconnects += 1
     if (wasSilent || this.#unproven.has(route.name)) this.#unproven.set(route.name, new Set())
     this.queue.push({ kind: 'disconnected', reason, sinceMs, ...this.#about(route) })
@@ -145,7 +147,7 @@ export class Intake {
    * A channel that stays silent on the new socket is reported again. The renewal does not reset the silence of other
    * channels, because renewals for a quick channel would then hide the silence of a slow one.
    */
-  renewed(route: SocketRoute, reason: string): void {
+  renewed(route: Route, reason: string): void {
     this.counts.renewals += 1
     for (const channel of route.channels)
       this.watch.reportAgain(channelKey(channel), this.#options.clock.now())
@@ -159,7 +161,7 @@ export class Intake {
       this.queue.push({ kind: 'stale', source, receivedMs: nowMs, ...silent })
   }
 
-  #takeItems(route: SocketRoute, { items, refused }: DataFrame, text: string): void {
+  #takeItems(route: Route, { items, refused }: DataFrame, text: string): void {
     let reason = refused
     for (const { channel, observation } of items) {
       const admitted = this.#admit(channel, observation, route)
@@ -169,7 +171,7 @@ export class Intake {
   }
 
   /** `route`: the route of the socket that sent the observation; omitted for the answer to a request. */
-  #admit(key: string, observation: DataObservation, route?: SocketRoute): ReturnType<ChannelWatch['admit']> {
+  #admit(key: string, observation: DataObservation, route?: Route): ReturnType<ChannelWatch['admit']> {
     const admitted = this.watch.admit(key, observation)
     if (admitted === 'repeat') this.counts.repeats += 1
     if (admitted !== 'new') return admitted
@@ -180,14 +182,14 @@ export class Intake {
     return admitted
   }
 
-  #prove(route: SocketRoute): void {
+  #prove(route: Route): void {
     const held = this.#unproven.get(route.name)
     if (held === undefined) return
     this.#unproven.delete(route.name)
     for (const key of held) this.subscribed(key)
   }
 
-  #refuse(route: Pick<SocketRoute, 'name' | 'channels'>, reason: DeadLetterReason, text: string): void {
+  #refuse(route: Route, reason: DeadLetterReason, text: string): void {
     const receivedMs = this.#options.clock.now()
     this.#options.deadLetters.add({ receivedMs, reason, origin: route.name, text })
     if (!MAY_HAVE_LOST.has(reason)) return
@@ -199,7 +201,7 @@ export class Intake {
     return { source: this.#options.source, receivedMs: this.#options.clock.now() }
   }
 
-  #about(route: Pick<SocketRoute, 'name' | 'channels'>) {
+  #about(route: Route) {
     return { ...this.#head(), route: route.name, channels: route.channels }
   }
 }

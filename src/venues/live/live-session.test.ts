@@ -395,3 +395,26 @@ test('a channel that has to be asked is up with its first answer, not before, an
   await feed.close()
   await venue.close()
 })
+
+test('a channel that is left out of the next socket is lost with the one before, whether that ended or was replaced', async () => {
+  const venue = await scriptedVenue({ onOpen: (visit, index) => visit.socket.send(frameOf(index)) })
+  for (const isReplaced of [false, true]) {
+    let channels = [BTC, ETH]
+    const route = {
+      ...{ name: 'toy', url: venue.url, greeting: [] },
+      get channels() {
+        return channels
+      },
+    }
+    const feed = listen(venue.url, { routes: [route] })
+    await feed.until(() => feed.ids().length === 1)
+    channels = [BTC]
+    if (isReplaced) feed.session.reconnect(BTC, 'silent')
+    else for (const visit of venue.open()) visit.socket.terminate()
+    await feed.until(() => feed.ids().length === 2 && feed.kinds().includes('disconnected'))
+    const lost = feed.seen.flatMap((each) => (each.kind === 'disconnected' ? each.channels : []))
+    assert.deepEqual(lost, isReplaced ? [ETH] : [BTC, ETH])
+    await feed.close()
+  }
+  await venue.close()
+})

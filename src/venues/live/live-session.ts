@@ -166,7 +166,9 @@ class RunningSession implements LiveSession {
   #startRoute(route: SocketRoute): Connection {
     const { clock, random, limits, tasks } = this.#options
     const intake = this.#intake
-    const keys = route.channels.map(channelKey)
+    // A channel that is left out of the next socket may have been on the one that is lost.
+    const whole = { name: route.name, channels: [...route.channels] }
+    const keys = whole.channels.map(channelKey)
     const connection: Connection = startConnection({
       route,
       clock,
@@ -178,7 +180,7 @@ class RunningSession implements LiveSession {
         this.#openSocket(route, {
           opened: onOpened,
           frame(outcome, text) {
-            intake.frame(route, outcome, text)
+            intake.frame(whole, outcome, text)
             if (outcome.kind === 'leaving') connection.renew('announced by the venue')
           },
         }),
@@ -190,11 +192,18 @@ class RunningSession implements LiveSession {
             intake.accepted(route, route.channels.map(channelKey))
         },
         disconnected(reason, sinceMs, wasSilent) {
-          intake.disconnected(route, reason, sinceMs, wasSilent)
+          intake.disconnected(whole, reason, sinceMs, wasSilent)
           tasks?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(intake.watch.lastReceivedMs)))
         },
         refused: (status) => tasks?.refused?.(route.name, status),
-        renewed: (reason) => intake.renewed(route, reason),
+        renewed(reason, channels) {
+          const renewed = new Set(channels.map(channelKey))
+          const leftOut = whole.channels.filter((channel) => !renewed.has(channelKey(channel)))
+          if (leftOut.length > 0)
+            intake.disconnected({ ...whole, channels: leftOut }, 'left out', clock.now(), false)
+          intake.renewed(route, reason)
+        },
+        successorFailed: () => tasks?.successorFailed?.(route.name),
       },
     })
     for (const channel of route.channels) intake.watch.add(channel, () => connection.isUp)

@@ -73,6 +73,8 @@ export class VenueSocket {
   readonly #liveness: SocketLiveness
   /** Channels that the venue has not accepted yet. */
   readonly #unaccepted: Set<string>
+  /** Those of the route when the socket was greeted. */
+  #channels: readonly Channel[]
   #socket: WebSocket | undefined
   #isOpen = false
   #openedMs = 0
@@ -90,6 +92,7 @@ export class VenueSocket {
     const { protocol, route, limits, clock } = options
     this.#options = options
     this.#isPaused = options.paused
+    this.#channels = route.channels
     this.#unaccepted = new Set(protocol.accepts ? route.channels.map(channelKey) : [])
     this.#liveness = new SocketLiveness(limits, protocol.heartbeat, clock.now())
   }
@@ -114,6 +117,10 @@ export class VenueSocket {
 
   get ended(): Promise<string> {
     return this.#ended.promise
+  }
+
+  get channels(): readonly Channel[] {
+    return this.#channels
   }
 
   /** Open, greeted and, where the venue confirms it, subscribed. The socket may still be silent. */
@@ -254,6 +261,7 @@ export class VenueSocket {
 
   async #greet(): Promise<void> {
     const { route, protocol, clock } = this.#options
+    this.#channels = route.channels
     for (const [index, frame] of route.greeting.entries()) {
       if (index > 0 && protocol.greetingPaceMs > 0)
         await clock.sleep(protocol.greetingPaceMs, this.#life.signal)

@@ -17,6 +17,8 @@ export interface VenueTasks {
   refused?(route: string, status: number): void
   /** `sinceMs` is when the route's quietest channel last sent data; anything after it may be lost. */
   disconnected?(route: string, sinceMs: number): void
+  /** A socket that was to replace the route's serving one was lost, or did not become ready. */
+  successorFailed?(route: string): void
 }
 
 export interface SessionIo {
