@@ -174,7 +174,7 @@ function openPipeline(reader: Reader, texts: readonly string[], names?: Pick<Sym
     read(text: string, atMs: number): FrameOutcome {
       nowMs = atMs
       const outcome = withoutImplausible(protocol.read(text, nowMs, isPlausibleTime))
-      intake.frame({ name: 'fuzz', url: '', channels, greeting: [] }, outcome, text)
+      intake.frame({ name: 'fuzz', channels }, outcome, text)
       return outcome
     },
     async take(): Promise<readonly Observation[]> {

@@ -174,12 +174,12 @@ test('the newest rate has the time that the venue announces for the next, also a
 
 test('an announced rate is not the next one of a rate after which the answer was cut off', async () => {
   const rateMs = Date.parse('2026-03-14T00:00Z')
-  const rates = [rateMs - 8 * HOUR, rateMs, rateMs + 8 * HOUR]
-  const nowMs = rateMs + 8.2 * HOUR
+  const rates = [rateMs - 4 * HOUR, rateMs, rateMs + 4 * HOUR]
+  const nowMs = rateMs + 5 * HOUR
   const nextOf = async (isCut: boolean) => {
     const rest = await restStandIn(({ path, query }) => {
       if (path === '/fapi/v1/time') return { serverTime: nowMs }
-      if (path === '/fapi/v1/premiumIndex') return premium(rateMs + 16 * HOUR, nowMs)
+      if (path === '/fapi/v1/premiumIndex') return premium(rateMs + 8 * HOUR, nowMs)
       const found = rates.filter((at) => at >= Number(query.get('startTime') ?? 0))
       return (isCut && query.has('startTime') ? found.slice(0, -1) : found).map((fundingTime) => ({
         ...{ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.1', markPrice: '' },
@@ -190,7 +190,7 @@ test('an announced rate is not the next one of a rate after which the answer was
     const { observations } = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
     return observations.map((each) => each.kind === 'funding' && each.nextFundingTimeMs - rateMs)
   }
-  assert.deepEqual([await nextOf(false), await nextOf(true)], [[8 * HOUR], [8 * HOUR]])
+  assert.deepEqual([await nextOf(false), await nextOf(true)], [[4 * HOUR], [4 * HOUR]])
 })
 
 test('the last rate of a full page has the time of the one after it, although the period changes there', async () => {
