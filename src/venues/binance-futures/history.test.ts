@@ -175,7 +175,7 @@ test('the newest rate has the time that the venue announces for the next, also a
 test('an announced rate is not the next one of a rate after which the answer was cut off', async () => {
   const rateMs = Date.parse('2026-03-14T00:00Z')
   const rates = [rateMs - 4 * HOUR, rateMs, rateMs + 4 * HOUR]
-  const nowMs = rateMs + 5 * HOUR
+  const nowMs = rateMs + 5.5 * HOUR
   const nextOf = async (isCut: boolean) => {
     const rest = await restStandIn(({ path, query }) => {
       if (path === '/fapi/v1/time') return { serverTime: nowMs }
