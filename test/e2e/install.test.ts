@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -93,6 +94,27 @@ test('no package runs code while it is installed', () => {
   )
   assert.match(readFileSync(join(ROOT, '.npmrc'), 'utf8'), /^strict-allow-scripts=true$/m)
 })
+
+test('scripts run on the Node among the packages where npm leaves no link to it, as npm 9 does', () =>
+  withCopy((folder) => {
+    const packages = join(folder, 'node_modules')
+    const { scripts } = read('package.json') as { scripts: { prepare: string } }
+    const linked = () => {
+      const { status, stderr } = spawnSync('sh', ['-c', scripts.prepare], { cwd: folder, encoding: 'utf8' })
+      assert.deepEqual([status, stderr], [0, ''])
+      const node = join(packages, '.bin/node')
+      return existsSync(node) ? realpathSync(node) : undefined
+    }
+    assert.equal(linked(), undefined)
+    mkdirSync(join(packages, '.bin'), { recursive: true })
+    assert.equal(linked(), undefined)
+    mkdirSync(join(packages, 'node-of-this-platform/bin'), { recursive: true })
+    symlinkSync(process.execPath, join(packages, 'node-of-this-platform/bin/node'))
+    assert.equal(linked(), realpathSync(process.execPath))
+    rmSync(join(packages, '.bin/node'))
+    symlinkSync('/bin/sh', join(packages, '.bin/node'))
+    assert.equal(linked(), realpathSync('/bin/sh'))
+  }))
 
 /** The newest release of Node 20. Ranges in the lock file are `>=x`, `^x` and lists of them. */
 function allowsNode20(range: string): boolean {
