@@ -87,7 +87,7 @@ const OWN_PROCESS = new RegExp(
   `^(${[
     'src/kit/(json-slices|thread-calls)',
     'src/(parser|venues/live)/throughput',
-    'src/store/retention',
+    'src/store/(conformance/)?retention',
     'src/venues/live/busy-thread',
     'src/webhooks/subscription-book',
     'sandbox/node/(chain|node|rust-client)',
