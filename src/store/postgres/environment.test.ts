@@ -259,6 +259,8 @@ test('postgres: a month is not dropped in which a feed appears meanwhile', { ski
     const store = await open(clock)
     const rows = [Date.UTC(2026, 0, 5), Date.UTC(2026, 3, 5)].map((time) => candle(0, { time }))
     await store.write({ rows: [{ feed, rows }] })
+    // Deletes nothing, but creates the months ahead: on Citus that could take longer than the transaction may rest.
+    await store.series.retain({ dataset: 'candles' }, 365 * 86_400_000)
     let retained: Promise<number> | undefined
     await database.write(async (tx) => {
       await tx.rows(COPY_TO_LATE_FEED)
