@@ -323,8 +323,10 @@ function callersUrl({ publicUrl }: Config): string | undefined {
 function greet(service: Service, config: Config, output: Output): void {
   const url = callersUrl(config) ?? service.url
   output.line(`Tapeline ${VERSION} listens on ${service.url}`)
-  output.line(`API reference: ${url}/docs`)
-  output.line(`Dashboard: ${url}/`)
+  if (config.roles.includes('api')) {
+    output.line(`API reference: ${url}/docs`)
+    output.line(`Dashboard: ${url}/`)
+  }
   if (service.notice !== undefined) output.line(`\n${service.notice}`)
   tellOperatorLink(service, config, output)
   if (service.firstKey !== undefined) {
