@@ -146,12 +146,12 @@ const checkPartitions: Check = async (client, address) => {
     const months = [...names].map((name) => /_y(\d{4})m(\d\d)$/.exec(name)).filter((found) => found !== null)
     const sorted = months.map(([, year, month]) => `${year}-${month}`).sort()
     const range = sorted.length === 0 ? '' : `, ${sorted[0]} to ${sorted.at(-1)}`
-    const there = `${names.size} of ${tables.length} tables${range}`
+    const there = `${names.size} in ${tables.length} tables${range}`
     return missing.length === 0
       ? ok(`${schema} partitions`, there)
       : note(
           `${schema} partitions`,
-          `${there}; ${missing.length} of this month and the next two are not there yet: upkeep makes them, or the first row`,
+          `${there}; ${missing.length} of this month and the next two do not exist yet: upkeep creates them, or the first row does`,
         )
   })
 }
@@ -268,9 +268,10 @@ const checkClock: Check = async (client) => {
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
   )
   const aheadMs = Math.round((askedMs + Date.now()) / 2 - Number(rows[0]?.now))
+  const found = `this machine is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the server`
   return Math.abs(aheadMs) > MAX_CLOCK_OFFSET_MS
-    ? [problem('clock', `this machine is ${aheadMs} ms ahead of the server: set both clocks (NTP)`)]
-    : [ok('clock', `this machine is ${aheadMs} ms ahead of the server`)]
+    ? [problem('clock', `${found}: set both clocks (NTP)`)]
+    : [ok('clock', found)]
 }
 
 async function settingOf(client: Client, name: string): Promise<string> {
