@@ -1,10 +1,11 @@
 /**
- * Lets the other sockets have their turns between two reads of one. Otherwise one turn of the event loop reads up to two
- * megabytes of a socket whose peer sends faster than we read, and handles all of their frames; a single read of an
- * unencrypted socket can contain thirty thousand empty frames.
+ * Lets the other sockets have their turns between two full reads of one. Otherwise one turn of the event loop reads up
+ * to two megabytes of a socket whose peer sends faster than we read, and handles all of their frames; a single read of
+ * an unencrypted socket can contain thirty thousand empty frames, which are spread over several turns.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { Slice } from './time-slices.ts'
 
 /** A TLS socket hands over what it read in parts of this size; a plain one reads up to four times as much. */
 const PART_BYTES = 16 * 1024
@@ -17,13 +18,16 @@ export function shareTurns(socket: WebSocket, wire: Socket): void {
     const handOver = (part: NonSharedBuffer) => {
       for (const read of readers) read.call(wire, part)
     }
-    let isRest = false
     const onData = (chunk: NonSharedBuffer) => {
-      if (!isRest && chunk.length < PART_BYTES) return handOver(chunk)
+      if (chunk.length < PART_BYTES) return handOver(chunk)
       wire.pause()
-      isRest = chunk.length > PART_BYTES
-      if (isRest) wire.unshift(chunk.subarray(PART_BYTES))
-      handOver(chunk.subarray(0, PART_BYTES))
+      const slice = new Slice()
+      let at = 0
+      do {
+        handOver(chunk.subarray(at, at + PART_BYTES))
+        at += PART_BYTES
+      } while (at < chunk.length && !slice.isOver && !socket.isPaused && !wire.destroyed)
+      if (at < chunk.length) wire.unshift(chunk.subarray(at))
       setImmediate(() => {
         if (!socket.isPaused && !wire.destroyed) wire.resume()
       })
