@@ -70,7 +70,9 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
     inFlight++
     const leave = ofAccount.add(accountId)
     const endsAt = performance.now() + requestMs
-    const isGone = () => request.raw.socket.destroyed || performance.now() > endsAt
+    // A timer may fire a fraction of a millisecond before its time, so the clock alone does not say what was answered.
+    let isAnswered = false
+    const isGone = () => isAnswered || request.raw.socket.destroyed || performance.now() > endsAt
     const call = gateCall(context.endpointGate, context.routes, { requestId: id, key, address, isGone })
     const onFault = (err: unknown) => context.log.error({ err, request: id }, 'a tool failed')
     const session = { call, isOver: isGone, onFault }
@@ -80,7 +82,9 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
         inFlight--
         leave()
       })
-    const { status, contentType, body: text } = await within(served, requestMs)
+    const { status, contentType, body: text } = await within(served, requestMs).finally(() => {
+      isAnswered = true
+    })
     const type = contentType === null ? [] : ['Content-Type', contentType]
     return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text, readBy: accountId }
   }
