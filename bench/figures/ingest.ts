@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type AssetSymbol, SYMBOLS } from '../../src/core/symbol.ts'
 import { EXCHANGES, rightTrades } from '../compare-trades.ts'
 import { coverPast } from '../cover-past.ts'
 import { CANDLES, fillCandles } from '../fill-candles.ts'
@@ -17,6 +18,7 @@ const MEASURE_MS = 60_000
 /** A second is closed some seconds after its end; seconds that wait for joined values are closed with their minute. */
 const CLOSED_WITHIN_MS = 75_000
 const LOOK_EVERY_MS = 250
+const REPORTED_EVERY_MS = 1_000
 const PAGES_MS = 5_000
 const WARM_UP_MS = 4_000
 const BLOCK_MS = 10_000
@@ -71,14 +73,19 @@ export const ingestOnPostgresFigures = () =>
   })
 
 interface Look {
-  readonly lagMs: number
+  /** How far the exchange that is furthest behind is behind; undefined if there is no new report. */
+  readonly lagMs: number | undefined
+  /** The age of the newest trade that a caller can read, in the market where it is oldest. */
+  readonly ageMs: number
   readonly bytes: number
 }
 
 async function watchTo(service: BenchService, endsMs: number): Promise<Look[]> {
   const looks: Look[] = []
+  const lagOf = lagReader(service)
   while (Date.now() < endsMs) {
-    looks.push({ lagMs: await lagOf(service), bytes: anonymousBytes(service.pid) })
+    const [lagMs, ages] = [await lagOf(), await Promise.all(SYMBOLS.map((symbol) => ageOf(service, symbol)))]
+    looks.push({ lagMs, ageMs: Math.max(...ages), bytes: anonymousBytes(service.pid) })
     await wait(LOOK_EVERY_MS)
   }
   return looks
@@ -95,7 +102,8 @@ async function recordedFigures(
   const right = await rightTrades({
     ...{ service, tradesPerSecond: TRADES_PER_SECOND, fromMs, toMs: fromMs + MEASURE_MS },
   })
-  const lags = looks.map(({ lagMs }) => lagMs).sort((a, b) => a - b)
+  const lags = looks.flatMap(({ lagMs }) => lagMs ?? []).sort((a, b) => a - b)
+  const ages = looks.map(({ ageMs }) => ageMs).sort((a, b) => a - b)
   return [
     {
       name: 'trades per second, recorded and right',
@@ -111,6 +119,12 @@ async function recordedFigures(
       atMost: maxLagMs,
       value: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN,
       detail: `median ${median(lags)} ms, longest ${lags.at(-1)} ms`,
+    },
+    {
+      name: 'age in ms of the newest trade that can be read, 99th percentile',
+      atMost: 1_500,
+      value: ages[Math.floor(ages.length * 0.99)] ?? Number.NaN,
+      detail: `median ${median(ages)} ms, longest ${ages.at(-1)} ms`,
     },
   ]
 }
@@ -163,6 +177,7 @@ function pageFigure(
 interface Ingestion {
   source: string
   status: string
+  last_event_at: string | null
   lag_seconds: number | null
   backfill: number | null
 }
@@ -188,10 +203,31 @@ async function isRecording(service: BenchService): Promise<void> {
   throw new Error('the exchanges were not recorded within two minutes')
 }
 
-/** The lag of the exchange that is furthest behind, as reported by `/v1/status`. */
-async function lagOf(service: BenchService): Promise<number> {
-  const exchanges = (await ingestionOf(service)).filter(isExchange)
-  return Math.max(...exchanges.map(({ lag_seconds }) => (lag_seconds ?? Number.POSITIVE_INFINITY) * 1_000))
+/**
+ * The lag of the exchange that is furthest behind, as reported by `/v1/status`. A recorder reports once a second, so a
+ * lag counts when its report is new, and while the next one is overdue.
+ */
+function lagReader(service: BenchService): () => Promise<number | undefined> {
+  const seen = new Map<string, { eventAt: string | null; sinceMs: number }>()
+  return async () => {
+    const nowMs = performance.now()
+    const lags = (await ingestionOf(service)).filter(isExchange).flatMap((row) => {
+      const last = seen.get(row.source)
+      const isNew = last?.eventAt !== row.last_event_at
+      if (isNew) seen.set(row.source, { eventAt: row.last_event_at, sinceMs: nowMs })
+      const isOverdue = last !== undefined && nowMs - last.sinceMs > REPORTED_EVERY_MS + LOOK_EVERY_MS
+      return isNew || isOverdue ? [(row.lag_seconds ?? Number.POSITIVE_INFINITY) * 1_000] : []
+    })
+    return lags.length === 0 ? undefined : Math.max(...lags)
+  }
+}
+
+async function ageOf({ port, key }: BenchService, symbol: AssetSymbol): Promise<number> {
+  const start = new Date(Date.now() - MINUTE_MS).toISOString()
+  const path = `/v1/trades?source=perpdex&symbol=${symbol}&order=desc&limit=1&start=${start}`
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'X-API-Key': key } })
+  const { data } = (await answer.json()) as { data: { timestamp: string }[] }
+  return data[0] === undefined ? MINUTE_MS : Date.now() - Date.parse(data[0].timestamp)
 }
 
 async function warm(service: BenchService, startMs: number): Promise<Latency[]> {

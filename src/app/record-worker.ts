@@ -1,6 +1,6 @@
 /**
  * The recorders of one environment in their own thread, so that recording never delays the API. Takes `RecordOptions`
- * as `workerData`, posts its status four times a second, and ends on the message `close`.
+ * as `workerData`, posts its status every second, and ends on the message `close`.
  */
 import { uptime } from 'node:os'
 import { join } from 'node:path'

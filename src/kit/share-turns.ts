@@ -1,14 +1,19 @@
 /**
- * Lets the other sockets have their turns between two full reads of one. Otherwise one turn of the event loop reads up
- * to two megabytes of a socket whose peer sends faster than we read, and handles all of their frames; a single read of
- * an unencrypted socket can contain thirty thousand empty frames, which are spread over several turns.
+ * Lets the other sockets have their turns beside one whose peer sends faster than we read. Otherwise one turn of the
+ * event loop reads up to two megabytes of it and handles all of their frames; a single read of an unencrypted socket
+ * can contain thirty thousand empty frames, which are spread over several turns.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import { Slice } from './time-slices.ts'
+import { turnTimeMs } from './turns.ts'
 
 /** A TLS socket hands over what it read in parts of this size; a plain one reads up to four times as much. */
 const PART_BYTES = 16 * 1024
+/**
+ * How long a socket may take of a turn. With much less, a socket that needs a fifth of the thread could not be read as
+ * fast as its peer sends, because the turns of a busy recorder last for tens of milliseconds.
+ */
+const READ_MS = 12
 
 /** To be called at `upgrade`. */
 export function shareTurns(socket: WebSocket, wire: Socket): void {
@@ -18,19 +23,29 @@ export function shareTurns(socket: WebSocket, wire: Socket): void {
     const handOver = (part: NonSharedBuffer) => {
       for (const read of readers) read.call(wire, part)
     }
+    let endsAtMs: number | undefined
+    let isHeld = false
+    const endTurn = () => {
+      endsAtMs = undefined
+      if (isHeld && !socket.isPaused && !wire.destroyed) wire.resume()
+      isHeld = false
+    }
     const onData = (chunk: NonSharedBuffer) => {
       if (chunk.length < PART_BYTES) return handOver(chunk)
-      wire.pause()
-      const slice = new Slice()
+      if (endsAtMs === undefined) {
+        endsAtMs = turnTimeMs() + READ_MS
+        setImmediate(endTurn)
+      }
       let at = 0
       do {
         handOver(chunk.subarray(at, at + PART_BYTES))
         at += PART_BYTES
-      } while (at < chunk.length && !slice.isOver && !socket.isPaused && !wire.destroyed)
+        isHeld = turnTimeMs() >= endsAtMs
+        // If `ws` pauses the socket, it also resumes it.
+      } while (at < chunk.length && !isHeld && !wire.isPaused() && !wire.destroyed)
+      if (wire.isPaused()) isHeld = false
+      else if (isHeld) wire.pause()
       if (at < chunk.length) wire.unshift(chunk.subarray(at))
-      setImmediate(() => {
-        if (!socket.isPaused && !wire.destroyed) wire.resume()
-      })
     }
     wire.on('data', onData)
     for (const read of readers) wire.off('data', read as () => void)

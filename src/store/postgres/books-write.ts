@@ -26,7 +26,7 @@ import {
 import { type GroupState, putGroups, STATE_COLUMNS, type TailRow } from './books-tables.ts'
 import { arrayOf, hexLinesOf, lines, linesOf } from './columns.ts'
 import { type Queries, statement } from './database.ts'
-import { type AppendCounts, noteTimes, type OldVersion, revise } from './series-append.ts'
+import { noteTimes, type OldVersion, revise } from './series-append.ts'
 import { type LockedFeed, noteChange } from './series-feeds.ts'
 
 /**
@@ -93,15 +93,14 @@ const keyOf = ({ ts, seq }: { ts: number; seq: number }) => `${ts}/${seq}`
 const isSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0
 const NEW_GROUP = { blocks: 0, rows: 0, first_ts: 1, last_ts: 0, tail_rows: 0, tail_first: 0, tail_last: 0 }
 
-/** Appends rows of grouped feeds. */
+/** Appends rows of grouped feeds, and counts what became of them with their feeds. */
 export async function appendBooks(
   tx: Queries,
   packs: readonly { readonly feed: LockedFeed; readonly rows: PackedRows }[],
   now: number,
-): Promise<AppendCounts> {
-  const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
+): Promise<void> {
   const groups = groupsOf(packs)
-  if (groups.length === 0) return counts
+  if (groups.length === 0) return
   const [states, over] = await Promise.all([
     tx.rows<GroupState>(STATES, groupKeys(groups)),
     readOver(tx, groups),
@@ -112,7 +111,7 @@ export async function appendBooks(
     if (group !== undefined) group.state = state
   }
   await readOld(tx, groups)
-  const corrected = groups.flatMap((group) => decide(group, counts))
+  const corrected = groups.flatMap(decide)
   const touched = groups.filter(({ changed }) => changed.size > 0)
   // Folding changes the stored form of a feed, so only a write that also changes the feed's version does it.
   const isChanged = new Set(touched.map(({ feed }) => feed))
@@ -125,7 +124,6 @@ export async function appendBooks(
     reviseBooks(tx, corrected, now),
     foldGroups(tx, [...touched.filter(isLong), ...ended], now),
   ])
-  return counts
 }
 
 function feedOf(packs: readonly { readonly feed: LockedFeed }[], id: number): LockedFeed {
@@ -232,7 +230,8 @@ interface Corrected {
 }
 
 /** Applies the incoming rows in order to the stored ones and returns the versions that were replaced. */
-function decide(group: Group, counts: AppendCounts): Corrected[] {
+function decide(group: Group): Corrected[] {
+  const { counts } = group.lockedFeed
   const corrected: Corrected[] = []
   for (const row of group.incoming) {
     const key = keyOf(row)

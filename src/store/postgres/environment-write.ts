@@ -1,14 +1,15 @@
 /**
  * Implements the port's `write`. Rows are checked and encoded first; then each transaction locks its feeds, writes
- * rows, coverage and markets, and gives the changed feeds their new versions. Writes run one at a time in the order of
- * the calls; while one is written, the next ones are encoded.
+ * rows, coverage and markets, and gives the changed feeds their new versions. Writes run in the order of the calls;
+ * while one is written, the next ones are encoded.
+ *
+ *   write ──encoded──▶ waiting ──those of different feeds together──▶ one transaction
+ *
+ * All recorders write at the same instants, and most of what a short write takes is its transaction.
  */
-import type { Dataset, Feed } from '../../core/feed.ts'
-import { feedName } from '../../core/feed.ts'
-import { type EncodedMarket, encodeMarket } from '../../core/rows/market.ts'
+import { encodeMarket } from '../../core/rows/market.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { isGrouped } from '../books/group.ts'
-import type { CoverageChange } from '../coverage.ts'
 import {
   type EnvironmentStore,
   type EnvironmentWrite,
@@ -16,35 +17,28 @@ import {
   StoreClosedError,
   type WriteResult,
 } from '../environment.ts'
+import { LeaseLostError } from '../leases.ts'
 import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
 import type { PackedRows } from '../rows/packed.ts'
-import { appendBooks } from './books-write.ts'
-import { feedChange, writeCoverage } from './coverage-write.ts'
-import type { Database, WriteTransaction } from './database.ts'
-import { writeMarkets } from './markets-write.ts'
+import { addResult, applyPieces, emptyResult, feedsOf, type Piece } from './apply-pieces.ts'
+import type { Database } from './database.ts'
 import { BLOCKS, type Partitions, seriesTable } from './partitions.ts'
-import { appendRows } from './series-append.ts'
-import {
-  createFeeds,
-  finalizeFeed,
-  type LockedFeed,
-  lockFeeds,
-  type NamedFeedRow,
-  type StateRow,
-  writeChanges,
-} from './series-feeds.ts'
 import type { FeedLookup } from './series-lookup.ts'
 
-/** The content of one transaction. */
-interface Piece {
-  readonly rows: readonly PackedRows[]
-  readonly coverage: readonly CoverageChange[]
-  readonly finalize: NonNullable<EnvironmentWrite['finalize']>
-  readonly markets: readonly EncodedMarket[]
+/** An encoded write that waits for its turn. */
+interface WaitingWrite {
+  readonly pieces: readonly Piece[]
+  readonly rows: number
+  /** The names of everything that it changes. */
+  readonly changes: ReadonlySet<string>
+  done(result: WriteResult): void
+  failed(reason: unknown): void
 }
 
 /** How many encoded rows may wait for the database before encoding pauses. */
 const MAX_ROWS_WAITING = 40_000
+/** Writes share a transaction up to this number of rows. */
+const MAX_ROWS_TOGETHER = 8_000
 const NO_PARTITION = '23514'
 
 export interface EnvironmentWriter {
@@ -60,29 +54,66 @@ export function environmentWriter(parts: {
   holdMs: number
 }): EnvironmentWriter {
   const { database, lookup, partitions, holdMs } = parts
+  const waiting: WaitingWrite[] = []
   let encoding: Promise<unknown> = Promise.resolve()
-  let writing: Promise<unknown> = Promise.resolve()
+  /** Resolves when the write that was accepted last is done. */
+  let lastWrite: Promise<unknown> = Promise.resolve()
   let rowsWaiting = 0
+  let isWriting = false
   let isEnded = false
 
-  const writePiece = async (piece: Piece): Promise<WriteResult> => {
-    await partitions.ensure(timesOf(piece.rows))
-    const once = () => database.write((tx) => applyPiece(tx, piece, lookup))
-    const { result, created, states } = await once().catch(async (error) => {
+  /** One transaction; returns the result of each piece. */
+  const writeTogether = async (pieces: readonly Piece[]): Promise<readonly WriteResult[]> => {
+    const times = () => partitions.ensure(timesOf(pieces.flatMap(({ rows }) => rows)))
+    await times()
+    const once = () => database.write((tx) => applyPieces(tx, pieces, lookup))
+    const { results, created, states } = await once().catch(async (error) => {
       if ((error as { code?: unknown }).code !== NO_PARTITION) throw error
       // Another process has dropped the partition. These rows are as old as the dropped ones, but they are stored.
       partitions.forget()
-      await partitions.ensure(timesOf(piece.rows))
+      await times()
       return once()
     })
     lookup.noteWritten(created, states)
-    return result
+    return results
   }
 
-  const writeAll = async (pieces: readonly Piece[]): Promise<WriteResult> => {
-    const sum: WriteResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, markets: 0 }
-    for (const piece of pieces) add(sum, await writePiece(piece))
-    return sum
+  const writeAlone = async ({ pieces, done, failed }: WaitingWrite): Promise<void> => {
+    try {
+      const sum = emptyResult()
+      for (const piece of pieces) for (const result of await writeTogether([piece])) addResult(sum, result)
+      done(sum)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  const writeGroup = async (group: readonly WaitingWrite[]): Promise<void> => {
+    if (group.length > 1) {
+      try {
+        const results = await writeTogether(group.flatMap(({ pieces }) => pieces))
+        for (const [i, { done }] of group.entries()) done(results[i] ?? emptyResult())
+        return
+      } catch (error) {
+        if (isOfServer(error)) {
+          for (const { failed } of group) failed(error)
+          return
+        }
+        // Only one of them is the reason.
+      }
+    }
+    for (const each of group) await writeAlone(each)
+  }
+
+  const writeWaiting = async (): Promise<void> => {
+    if (isWriting) return
+    isWriting = true
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, togetherIn(waiting))
+      await writeGroup(group)
+      rowsWaiting -= group.reduce((sum, { rows }) => sum + rows, 0)
+    }
+    isWriting = false
   }
 
   const encode = async (write: EnvironmentWrite): Promise<Piece[]> => {
@@ -99,16 +130,15 @@ export function environmentWriter(parts: {
 
   /** Resolves with the promise of the result as soon as the write has its place in the queue. */
   const accept = async (write: EnvironmentWrite): Promise<{ written: Promise<WriteResult> }> => {
-    if (rowsWaiting >= MAX_ROWS_WAITING) await writing
+    if (rowsWaiting >= MAX_ROWS_WAITING) await lastWrite
     const pieces = await encode(write)
-    const count = pieces.reduce((sum, { rows }) => sum + countOf(rows), 0)
-    rowsWaiting += count
-    const written = writing
-      .then(() => writeAll(pieces))
-      .finally(() => {
-        rowsWaiting -= count
-      })
-    writing = written.catch(() => undefined)
+    const rows = pieces.reduce((sum, { rows }) => sum + countOf(rows), 0)
+    rowsWaiting += rows
+    const written = new Promise<WriteResult>((done, failed) => {
+      waiting.push({ pieces, rows, changes: changesOf(pieces), done, failed })
+    })
+    lastWrite = written.catch(() => undefined)
+    void writeWaiting()
     return { written }
   }
 
@@ -122,18 +152,45 @@ export function environmentWriter(parts: {
     async end() {
       isEnded = true
       await encoding
-      await writing
+      await lastWrite
     },
   }
 }
 
+/** How many of the waiting writes share the next transaction: short ones that change different things. */
+function togetherIn(waiting: readonly WaitingWrite[]): number {
+  const changed = new Set<string>()
+  let rows = 0
+  for (const [i, write] of waiting.entries()) {
+    rows += write.rows
+    const isAlone =
+      write.pieces.length > 1 || rows > MAX_ROWS_TOGETHER || !changed.isDisjointFrom(write.changes)
+    if (isAlone) return Math.max(1, i)
+    for (const name of write.changes) changed.add(name)
+  }
+  return waiting.length
+}
+
+/** Names of feeds, and one that stands for all markets. */
+function changesOf(pieces: readonly Piece[]): Set<string> {
+  const names = pieces.flatMap((piece) => [
+    ...feedsOf([piece]).keys(),
+    ...(piece.markets.length > 0 ? ['markets'] : []),
+  ])
+  return new Set(names)
+}
+
+/** Whether the server or the lease is the reason, and not what was to be written. */
+function isOfServer(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailableError ||
+    error instanceof LeaseLostError ||
+    error instanceof StoreClosedError
+  )
+}
+
 const packsOf = (encoded: readonly EncodedRows[]) => encoded.map(({ packed }) => packed)
 const countOf = (rows: readonly PackedRows[]) => rows.reduce((sum, { count }) => sum + count, 0)
-
-function add(sum: WriteResult, each: WriteResult): void {
-  for (const count of ['inserted', 'unchanged', 'rewritten', 'corrected', 'markets'] as const)
-    sum[count] += each[count]
-}
 
 /** The tables that the rows go to, each with the months of their times. */
 function timesOf(rows: readonly PackedRows[]): Map<string, Set<number>> {
@@ -155,61 +212,4 @@ function monthStart(ts: number): number {
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
   lastMonth = { from: Date.UTC(year, month), to: Date.UTC(year, month + 1) }
   return lastMonth.from
-}
-
-interface Applied {
-  readonly result: WriteResult
-  readonly created: readonly NamedFeedRow[]
-  readonly states: readonly StateRow[]
-}
-
-async function applyPiece(
-  tx: WriteTransaction,
-  piece: Piece,
-  lookup: Pick<FeedLookup, 'id' | 'forgetMissing'>,
-): Promise<Applied> {
-  const feeds = feedsOf(piece)
-  const ids = new Map(feeds.map((feed) => [feedName(feed), lookup.id(feed)]))
-  const unknown = feeds.filter((feed) => ids.get(feedName(feed)) === undefined)
-  const created = unknown.length === 0 ? [] : await createFeeds(tx, unknown)
-  for (const row of created) ids.set(feedName(row as unknown as Feed), row.id)
-  const idOf = (feed: Feed): number => {
-    const id = ids.get(feedName(feed))
-    if (id === undefined) throw new Error(`feed ${feedName(feed)} could not be created`)
-    return id
-  }
-  const { locked, now } = await lockFeeds(tx, feeds.map(idOf))
-  lookup.forgetMissing(feeds.map(idOf), locked)
-  const lockedOf = (feed: Feed): LockedFeed => {
-    const found = locked.get(idOf(feed))
-    if (found === undefined)
-      throw new StoreUnavailableError(`Feed ${feedName(feed)} is gone: the next write creates it again.`)
-    return found
-  }
-  const packs = piece.rows.map((rows) => ({ feed: lockedOf(rows.feed), rows }))
-  const plain = Map.groupBy(
-    packs.filter(({ rows }) => !isGrouped(rows.feed)),
-    ({ rows }): Dataset => rows.feed.dataset,
-  )
-  const grouped = packs.filter(({ rows }) => isGrouped(rows.feed))
-  const [markets, ...counts] = await Promise.all([
-    writeMarkets(tx, piece.markets),
-    appendBooks(tx, grouped, now),
-    ...[...plain].map(([dataset, own]) => appendRows(tx, dataset, own, now)),
-  ])
-  await writeCoverage(
-    tx,
-    piece.coverage.map((change) => feedChange(lockedOf(change.feed), change)),
-  )
-  for (const { feed, before } of piece.finalize) finalizeFeed(lockedOf(feed), before)
-  const states = await writeChanges(tx, locked.values())
-  const result: WriteResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, markets }
-  for (const each of counts) add(result, { ...each, markets: 0 })
-  return { result, created, states }
-}
-
-function feedsOf({ rows, coverage, finalize }: Piece): Feed[] {
-  const feeds = new Map<string, Feed>()
-  for (const { feed } of [...rows, ...coverage, ...finalize]) feeds.set(feedName(feed), feed)
-  return [...feeds.values()]
 }

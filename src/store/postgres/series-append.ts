@@ -16,13 +16,6 @@ import { type Queries, type Statement, statement } from './database.ts'
 import { seriesTable } from './partitions.ts'
 import { type LockedFeed, noteChange } from './series-feeds.ts'
 
-export interface AppendCounts {
-  inserted: number
-  unchanged: number
-  rewritten: number
-  corrected: number
-}
-
 type RowColumns = Omit<PackedRows, 'feed' | 'books'>
 
 export interface FeedPack {
@@ -114,19 +107,18 @@ interface DifferingRow {
   recorded_at: number
 }
 
+/** Counts what became of the rows with their feeds. */
 export async function appendRows(
   tx: Queries,
   dataset: Dataset,
   packs: readonly FeedPack[],
   now: number,
-): Promise<AppendCounts> {
-  const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
-  if (areAllKeysOnce(packs)) {
-    await appendRound(tx, dataset, packs, now, counts)
-    return counts
-  }
-  for (const round of roundsOf(packs)) await appendRound(tx, dataset, packsOf(round), now, counts)
-  return counts
+): Promise<void> {
+  if (areAllKeysOnce(packs)) await appendRound(tx, dataset, packs, now)
+  else for (const round of roundsOf(packs)) await appendRound(tx, dataset, packsOf(round), now)
+  for (const { feed, rows } of packs) feed.counts.unchanged += rows.count
+  for (const { counts } of new Set(packs.map(({ feed }) => feed)))
+    counts.unchanged -= counts.inserted + counts.rewritten + counts.corrected
 }
 
 async function appendRound(
@@ -134,29 +126,28 @@ async function appendRound(
   dataset: Dataset,
   packs: readonly FeedPack[],
   now: number,
-  counts: AppendCounts,
 ): Promise<void> {
   const { put, differing, correct } = statementsOf(dataset)
   const byId = new Map(packs.map(({ feed }) => [feed.id, feed]))
   const total = packs.reduce((sum, { rows }) => sum + rows.count, 0)
   const written = await tx.rows<WrittenRow>(put, [now, ...columnsOf(packs)])
   for (const { feed_id, ts, writes } of written) {
-    if (writes === 1) counts.inserted++
-    else counts.rewritten++
     const feed = byId.get(feed_id)
-    if (feed !== undefined) noteChange(feed, ts)
+    if (feed === undefined) continue
+    if (writes === 1) feed.counts.inserted++
+    else feed.counts.rewritten++
+    noteChange(feed, ts)
   }
   for (const { feed, rows } of packs) noteTimes(feed, rows.ts)
   if (written.length === total) return
   const candidates = leftAlone(packs, written)
   const found = candidates.length === 0 ? [] : await tx.rows<DifferingRow>(differing, keysOf(candidates))
-  counts.unchanged += total - written.length - found.length
-  counts.corrected += found.length
   if (found.length === 0) return
   const old = found.map((row) => ({ ...row, now: candidates[row.place - 1] as SingleRow }))
   for (const { now: row } of old) {
     noteChange(row.feed, row.ts)
     row.feed.corrections++
+    row.feed.counts.corrected++
   }
   const corrected = packsOf(old.map((row) => row.now))
   const [feedIds, ts, seq, usd, , instruments, sides, texts] = columnsOf(corrected)

@@ -66,9 +66,18 @@ export interface StateRow {
   version: number
 }
 
+/** What became of the rows of a write. */
+export interface RowCounts {
+  inserted: number
+  unchanged: number
+  rewritten: number
+  corrected: number
+}
+
 /** A feed that this transaction has locked, and the changes to it. */
 export interface LockedFeed {
   readonly id: number
+  readonly counts: RowCounts
   finalBefore: number
   observedFrom: number | null
   coveredTo: number
@@ -109,6 +118,7 @@ export async function lockFeeds(
       row.id,
       {
         id: row.id,
+        counts: { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 },
         finalBefore: row.final_before,
         observedFrom: row.observed_from,
         coveredTo: row.covered_to,
