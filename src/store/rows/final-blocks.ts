@@ -1,6 +1,5 @@
 import { hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
-import { Lru } from '../../kit/lru.ts'
 import { endOf } from '../order/arms.ts'
 import type { Finality, Page, PageQuery } from '../series.ts'
 import { CANDLES_OF_BLOCK } from './block-form.ts'
@@ -54,13 +53,17 @@ export type ReadJoined = (
   limit: number,
 ) => JoinedRows | undefined
 
-export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBlocks {
-  const known = new Lru<string, Block>({
-    maxEntries: Math.max(1, maxBytes / 1024),
-    maxWeight: maxBytes,
-    weigh: (block) => block.bytes.length + block.starts.byteLength + block.rows.byteLength,
-  })
+interface KnownBlocks {
+  get(key: string): Block | undefined
+  set(key: string, block: Block): void
+}
 
+/** The memory that a block takes. */
+export function weightOfBlock({ bytes, starts, rows }: Block): number {
+  return bytes.length + starts.byteLength + rows.byteLength
+}
+
+export function finalBlocks(readJoined: ReadJoined, known: KnownBlocks): FinalBlocks {
   let unpacked = 0
   const load = (place: Place, index: number, epoch: number, mayRead: boolean): Block | undefined => {
     const name = `${place.feedId} ${index} ${place.separator}`

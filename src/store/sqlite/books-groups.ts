@@ -3,10 +3,10 @@
  * them.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlocks } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { blockView, type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
+import type { BlockCache } from './block-cache.ts'
 
 interface Found {
   id: number
@@ -14,11 +14,10 @@ interface Found {
   waiting: boolean
 }
 
-/** By group id. The version is checked on use, so connections that see different states may share them. */
-type UnpackedBlocks = Lru<number, { version: number; block: BookBlock }>
-
-export function unpackedBlocks(maxBytes: number): UnpackedBlocks {
-  return new Lru({ maxEntries: 10_000, maxWeight: maxBytes, weigh: ({ block }) => block.bytes })
+/** The version is checked on use, so connections that see different states may share them. */
+interface UnpackedBlock {
+  version: number
+  block: BookBlock
 }
 
 /** A reader with this many views is not reused for the next page. */
@@ -31,7 +30,8 @@ export interface GroupReaders {
   forgetLarge(): void
 }
 
-export function groupReaders(database: DatabaseSync, blocks: UnpackedBlocks): GroupReaders {
+export function groupReaders(database: DatabaseSync, cache: BlockCache): GroupReaders {
+  const blocks = cache.part<UnpackedBlock>('books', ({ block }) => block.bytes)
   const committed = database.prepare('PRAGMA data_version')
   const own = database.prepare('SELECT total_changes() AS n')
   let last: { state: string; reader: GroupReader; views: Map<string, unknown> } | undefined

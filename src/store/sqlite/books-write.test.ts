@@ -5,7 +5,8 @@ import { spanOf } from '../books/block.ts'
 import { NO_BOOKS, packSides } from '../books/pack-sides.ts'
 import { START, seeded } from '../conformance/engine.ts'
 import { drifting } from '../conformance/snapshots.ts'
-import { groupReaders, unpackedBlocks } from './books-groups.ts'
+import { blockCache } from './block-cache.ts'
+import { groupReaders } from './books-groups.ts'
 import { BookWriter } from './books-write.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { migrate } from './migrate.ts'
@@ -38,7 +39,7 @@ function opened() {
     tailRows: () => count('book_tail'),
     waiting: () => count('book_groups WHERE waiting = 1'),
     texts() {
-      const view = groupReaders(database, unpackedBlocks(1e6)).current().view(FEED, spanOf(START), NAME)
+      const view = groupReaders(database, blockCache(1e6)).current().view(FEED, spanOf(START), NAME)
       return view?.rows([...view.ts.keys()]).map(({ text }) => text) ?? []
     },
   }

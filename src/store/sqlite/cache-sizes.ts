@@ -16,9 +16,9 @@ const DIVISION = {
   /** Pages that a writer thread appends to: that of the recorder and that of the retention. */
   writer: { parts: 2, caches: 2 },
   /** What the API has read: final candles as served bytes, blocks of packed rows, and unpacked blocks of books. */
-  blocks: { parts: 9, caches: 3 },
+  blocks: { parts: 27, caches: 1 },
   /** The same for a recorder, which reads few of them. */
-  recorderBlocks: { parts: 1, caches: 3 },
+  recorderBlocks: { parts: 3, caches: 1 },
   /** The chain index, read by the API and written by the indexer. */
   chain: { parts: 6, caches: 2 },
   /** Point look-ups in small files, and their writers. */

@@ -5,6 +5,7 @@ import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import { blockFormOf } from '../rows/block-form.ts'
 import { workInTurns } from '../rows/work-in-turns.ts'
 import type { FeedFilter, PageQuery, SeriesQuery } from '../series.ts'
+import { blockCache } from './block-cache.ts'
 import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
 import { coveredReads } from './covered-reads.ts'
@@ -16,7 +17,7 @@ import { longReads, type Readers } from './long-reads.ts'
 import { marketReader } from './markets-read.ts'
 import { isLogTooLong, openDatabase } from './open.ts'
 import { feedLookup } from './series-lookup.ts'
-import { blockCaches, seriesReader } from './series-read.ts'
+import { seriesReader } from './series-read.ts'
 import { openStoreFile, type StoreFileOptions } from './store-file.ts'
 
 export interface SqliteEnvironmentOptions extends StoreFileOptions {
@@ -57,11 +58,11 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     writer: fileWriter,
   } = openEnvironmentFile(options)
   const { writer, count } = countedWriter(fileWriter)
-  const caches = blockCaches(cacheBytesFor(use === 'api' ? 'blocks' : 'recorderBlocks', cacheMb))
+  const cache = blockCache(cacheBytesFor(use === 'api' ? 'blocks' : 'recorderBlocks', cacheMb))
   const cacheBytes = cacheBytesFor('longReads', cacheMb)
   const readersOf = (own: DatabaseSync): Readers => {
     const lookup = feedLookup(own, clock, count)
-    const reader = seriesReader({ database: own, lookup, caches, holdMs, turnMs: long.turnMs })
+    const reader = seriesReader({ database: own, lookup, cache, holdMs, turnMs: long.turnMs })
     return { database: own, lookup, reader, coverage: coverageReader(own, lookup.id) }
   }
   const long = longReads(

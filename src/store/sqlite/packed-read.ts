@@ -1,12 +1,14 @@
 /** Reads rows that are packed into blocks (packed_rows), in the order of pages. */
 import type { DatabaseSync } from 'node:sqlite'
 import { SOURCES, type Source } from '../../core/source.ts'
-import { Lru } from '../../kit/lru.ts'
-import { type Arm, endOf, isAfter } from '../order/arms.ts'
+import { type Arm, isAfter } from '../order/arms.ts'
 import type { Batches } from '../order/merge-batches.ts'
-import { lastOfBlock, type OpenBlock, openBlock, PAGE_SEPARATOR } from '../rows/row-block.ts'
+import { lastOfBlock, type OpenBlock, openBlock } from '../rows/row-block.ts'
 import type { RestingWork } from '../rows/work-in-turns.ts'
-import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
+import type { Page, PageQuery, SeriesQuery } from '../series.ts'
+import type { BlockCache } from './block-cache.ts'
+import { neighbouringRows } from './packed-page.ts'
+import { type Place, type Run, spanOf, textOf } from './packed-run.ts'
 import type { JoinedBlocks, StoredRow } from './series-page.ts'
 
 export interface PackedReader {
@@ -16,7 +18,7 @@ export interface PackedReader {
   endBefore(feed: number, ts: number): number | undefined
   /** The rows of an arm, at most `size` at once and at most one block at once. */
   batches(arm: Arm, query: SeriesQuery, size: number): Batches<StoredRow>
-  /** A page of one feed as slices of its blocks; undefined if the page needs anything else. Rests after each block. */
+  /** A page as slices of blocks; undefined if it needs anything else. Rests after each block. */
   page(arms: readonly Arm[], query: PageQuery): RestingWork<Page | undefined>
   /**
    * All rows of a feed's blocks in [from, to), each followed by the separator of pages; undefined if there is no such
@@ -31,34 +33,12 @@ export interface PackedReader {
   isAlone(feed: number, from: number, to: number): boolean
 }
 
-interface Place {
-  id: number
-  firstTs: number
-  lastTs: number
-}
-
-/** Rows of a block with an index in [low, high). */
-interface Run {
-  readonly block: OpenBlock
-  readonly low: number
-  readonly high: number
-}
-
 /** Memory that the columns of a row take besides its text. */
 const ROW_WEIGHT = 40
 
-/** Blocks never change and their ids are never reused, so connections may share opened blocks. */
-type OpenBlocks = Lru<number, OpenBlock>
-
-export function openBlocks(maxBytes: number): OpenBlocks {
-  return new Lru({
-    maxEntries: Math.max(1, maxBytes / 1024),
-    maxWeight: maxBytes,
-    weigh: ({ text, count }) => text.length + count * ROW_WEIGHT,
-  })
-}
-
-export function packedReader(database: DatabaseSync, opened: OpenBlocks): PackedReader {
+export function packedReader(database: DatabaseSync, cache: BlockCache): PackedReader {
+  // Blocks never change and their ids are never reused, so connections may share opened blocks.
+  const opened = cache.part<OpenBlock>('packed', ({ text, count }) => text.length + count * ROW_WEIGHT)
   const place = (condition: string, order: string) =>
     database.prepare(
       `SELECT id, first_ts, last_ts FROM packed_rows WHERE feed = ? AND ${condition} ORDER BY first_ts ${order} LIMIT 1`,
@@ -85,7 +65,7 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
   }
 
   /** The blocks that have rows in [from, to), forwards or backwards. */
-  function* places(feed: number, from: number, to: number, order: 'asc' | 'desc'): Iterable<Place> {
+  function* places(feed: number, from: number, to: number, order: 'asc' | 'desc'): Generator<Place, void> {
     const first = order === 'asc' ? firstFrom(feed, from) : find('before', feed, to)
     for (let next = first; next !== undefined; ) {
       if (order === 'asc' ? next.firstTs >= to : next.lastTs < from) return
@@ -122,55 +102,7 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
         times: runs.flatMap(({ block, low, high }) => [...block.ts.subarray(low, high)]),
       }
     },
-    *page(arms, query) {
-      const [arm] = arms
-      const { order, limit } = query
-      if (arm === undefined || arms.length > 1 || !isOfNeighbours(arm, query)) return undefined
-      const [from, to] = spanOf(query)
-      const source = SOURCES[arm.rank] as Source
-      const texts: string[] = []
-      let [count, hasMore] = [0, false]
-      let [first, last]: (Position | undefined)[] = []
-      for (const each of places(arm.feed, from, to, order)) {
-        if (count === limit) {
-          hasMore = true
-          break
-        }
-        const run = runOf(each, from, to)
-        yield
-        const { block } = run
-        const position = (index: number): Position => ({
-          ts: block.ts[index] ?? 0,
-          source,
-          instrument: block.instrument(index),
-          seq: block.seq(index),
-        })
-        let { low, high } = run
-        if (order === 'asc') while (low < high && !isAfter(position(low), query)) low++
-        else while (low < high && !isAfter(position(high - 1), query)) high--
-        if (low === high) continue
-        if (high - low > limit - count) {
-          hasMore = true
-          if (order === 'asc') high = low + limit - count
-          else low = high - limit + count
-        }
-        if (order === 'asc') texts.push(textOf({ block, low, high }))
-        else for (let i = high; i > low; i--) texts.push(textOf({ block, low: i - 1, high: i }))
-        count += high - low
-        first ??= position(order === 'asc' ? low : high - 1)
-        last = position(order === 'asc' ? high - 1 : low)
-        if (hasMore) break
-      }
-      if (first === undefined || last === undefined) return undefined
-      const lastTs = last.ts
-      const [low, high] = !hasMore ? [from, to] : order === 'asc' ? [from, lastTs] : [lastTs, to]
-      if (!isAlone(arm.feed, low, high)) return undefined
-      const text = texts.join('')
-      return {
-        text: text.slice(0, text.length - PAGE_SEPARATOR.length),
-        ...{ count, hasMore, last, firstTs: first.ts, lastTs },
-      }
-    },
+    page: (arms, query) => neighbouringRows(arms, query, { places, runOf, isAlone }),
     *batches(arm, query, size) {
       const { order, filters } = query
       if (filters?.open === true) return
@@ -226,28 +158,6 @@ export function packedReader(database: DatabaseSync, opened: OpenBlocks): Packed
     },
     isAlone,
   }
-}
-
-/** The part of the range that can come after the position, as [from, to). */
-function spanOf({ range, order, position }: SeriesQuery): [number, number] {
-  return order === 'asc'
-    ? [Math.max(range.from, position?.ts ?? 0), endOf(range)]
-    : [range.from, Math.min(endOf(range), (position?.ts ?? Number.MAX_SAFE_INTEGER - 1) + 1)]
-}
-
-/** Whether the page takes every row in order, as rows lie in a block. */
-function isOfNeighbours(arm: Arm, { filters, stepMs, separator, limit }: PageQuery): boolean {
-  return (
-    arm.instrument === undefined &&
-    (filters?.side ?? filters?.minUsd ?? filters?.open) === undefined &&
-    stepMs === undefined &&
-    separator === PAGE_SEPARATOR &&
-    limit > 0
-  )
-}
-
-function textOf({ block: { text, starts }, low, high }: Run): string {
-  return text.slice(starts[low], starts[high])
 }
 
 /** Index of the first time at or after an instant. */

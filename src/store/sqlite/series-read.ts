@@ -8,13 +8,14 @@ import { type Arm, armsOf, comparePositions, endOf } from '../order/arms.ts'
 import { type Batches, mergedBatches } from '../order/merge-batches.ts'
 import { sampledRows } from '../order/sample.ts'
 import { blockFormOf } from '../rows/block-form.ts'
-import { finalBlocks } from '../rows/final-blocks.ts'
+import { finalBlocks, weightOfBlock } from '../rows/final-blocks.ts'
 import { takeInTurns } from '../rows/take-in-turns.ts'
 import { type RestingWork, workAtOnce, workForOneTurn, workInTurns } from '../rows/work-in-turns.ts'
 import type { AtQuery, BookRequest, Finality, FoundRow, Page, PageQuery, SeriesQuery } from '../series.ts'
-import { groupReaders, unpackedBlocks } from './books-groups.ts'
+import type { BlockCache } from './block-cache.ts'
+import { groupReaders } from './books-groups.ts'
 import { type OneState, oneStateOf } from './open.ts'
-import { openBlocks, packedReader } from './packed-read.ts'
+import { packedReader } from './packed-read.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { EMPTY_PAGE, joinedReader, pageReader, type StoredRow, statementCache } from './series-page.ts'
 import { packedSamples, plainSamples } from './series-sample.ts'
@@ -39,17 +40,10 @@ interface UnfinishedPage extends Omit<Page, 'text' | 'parts'> {
   finish(): Promise<Page>
 }
 
-/**
- * Caches of the same size for final candles, packed rows and books. Readers of several connections share the last two.
- */
-export function blockCaches(maxBytes: number) {
-  return { finalBytes: maxBytes, packed: openBlocks(maxBytes), books: unpackedBlocks(maxBytes) }
-}
-
 export function seriesReader(parts: {
   database: DatabaseSync
   lookup: FeedLookup
-  caches: ReturnType<typeof blockCaches>
+  cache: BlockCache
   holdMs: number
   /**
    * How long a page may take if it is read at once. A page that is read in turns takes as long in each turn, while
@@ -57,15 +51,15 @@ export function seriesReader(parts: {
    */
   turnMs: number
 }): SeriesReader {
-  const { database, lookup, caches, holdMs, turnMs } = parts
+  const { database, lookup, cache, holdMs, turnMs } = parts
   const longTurnMs = Math.max(holdMs, turnMs)
   const oneState = oneStateOf(database)
   const prepare = statementCache(database)
   const pages = pageReader(prepare, oneState)
-  const packed = packedReader(database, caches.packed)
-  const blocks = finalBlocks(joinedReader(prepare, packed), caches.finalBytes)
+  const packed = packedReader(database, cache)
+  const blocks = finalBlocks(joinedReader(prepare, packed), cache.part('final', weightOfBlock))
   const samples = plainSamples(database, packed)
-  const groups = groupReaders(database, caches.books)
+  const groups = groupReaders(database, cache)
   function* plainSampled(
     arms: readonly Arm[],
     query: SeriesQuery & { stepMs: number },
