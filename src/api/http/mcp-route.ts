@@ -82,9 +82,10 @@ export function addMcp<Services>(app: FastifyInstance, context: McpContext<Servi
         inFlight--
         leave()
       })
-    const { status, contentType, body: text } = await within(served, requestMs).finally(() => {
+    const reply = await within(served, requestMs).finally(() => {
       isAnswered = true
     })
+    const { status, contentType, body: text } = reply
     const type = contentType === null ? [] : ['Content-Type', contentType]
     return { status, headers: [...type, 'Cache-Control', 'no-store'], body: text, readBy: accountId }
   }

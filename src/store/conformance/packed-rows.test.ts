@@ -5,10 +5,10 @@ import { manualClock } from '../../../test/fakes/manual-clock.ts'
 import { storesIn } from '../../../test/fakes/stores.ts'
 import { drawnSeed } from '../../../test/seeded-random.ts'
 import type { EnvironmentStore } from '../environment.ts'
-import { appendSuite } from './append.ts'
-import { coveredSuite } from './covered.ts'
 import { PAGE_SEPARATOR } from '../rows/row-block.ts'
 import type { PageQuery } from '../series.ts'
+import { appendSuite } from './append.ts'
+import { coveredSuite } from './covered.ts'
 import { candle, candleFeed, START, seeded } from './engine.ts'
 import { ENGINES } from './engines.ts'
 import { environmentEngine } from './environment-engine.ts'
@@ -47,9 +47,11 @@ test(`a page over several feeds is the same from blocks as from tables, in both 
   const stores = storesIn(':memory:', manualClock(START))
   const [plain, packed] = [await stores.environment('test'), await stores.environment('live')]
   t.after(() => Promise.all([plain.close(), packed.close()]))
-  const feeds = [candleFeed('cexa'), candleFeed('cexa_futures'), candleFeed('cexb')]
+  const feeds = [candleFeed('cexa'), candleFeed('cexa_futures'), candleFeed('perpdex')]
   for (const [volume, feed] of feeds.entries()) {
-    const rows = Array.from({ length: 300 }, (_, i) => candle(i, { volume })).filter(() => random.below(4) > 0)
+    const rows = Array.from({ length: 300 }, (_, i) => candle(i, { volume })).filter(
+      () => random.below(4) > 0,
+    )
     for (const store of [plain, packed]) await store.write({ rows: [{ feed, rows }] })
   }
   await packed.compact(-FAR_MS, EVERY)
@@ -59,12 +61,22 @@ test(`a page over several feeds is the same from blocks as from tables, in both 
     const range = { from, to: from + random.below(300) * 60_000, toInclusive: random.below(2) === 0 }
     const order = random.pick(['asc', 'desc'] as const)
     const wanted = random.shuffle([...feeds]).slice(0, 1 + random.below(3))
-    let query: PageQuery = { feeds: wanted, range, order, limit: 1 + random.below(60), separator: PAGE_SEPARATOR }
+    let query: PageQuery = {
+      feeds: wanted,
+      range,
+      order,
+      limit: 1 + random.below(60),
+      separator: PAGE_SEPARATOR,
+    }
     for (let page = 0; page < 3; page++) {
       const [expected, found] = [await plain.series.page(query), await packed.series.page(query)]
       const { text, count, hasMore, last, firstTs, lastTs } = expected
       const { parts: _, ...rest } = found
-      assert.deepEqual({ ...rest, text: found.text }, { text, count, hasMore, last, firstTs, lastTs }, `round ${round}`)
+      assert.deepEqual(
+        { ...rest, text: found.text },
+        { text, count, hasMore, last, firstTs, lastTs },
+        `round ${round}`,
+      )
       if (wanted.length > 1) joined += count
       if (!hasMore || last === undefined) break
       query = { ...query, position: last }

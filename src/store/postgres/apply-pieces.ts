@@ -46,7 +46,7 @@ export async function applyPieces(
   pieces: readonly Piece[],
   lookup: Pick<FeedLookup, 'id' | 'forgetMissing'>,
 ): Promise<Applied> {
-  const feeds = feedsOf(pieces)
+  const feeds = feedsOfPieces(pieces)
   const ids = new Map([...feeds].map(([name, feed]) => [name, lookup.id(feed)]))
   const unknown = [...feeds].flatMap(([name, feed]) => (ids.get(name) === undefined ? [feed] : []))
   const created = unknown.length === 0 ? [] : await createFeeds(tx, unknown)
@@ -96,7 +96,7 @@ export async function applyPieces(
 }
 
 /** The feeds by their names. */
-export function feedsOf(pieces: readonly Piece[]): Map<string, Feed> {
+export function feedsOfPieces(pieces: readonly Piece[]): Map<string, Feed> {
   const feeds = new Map<string, Feed>()
   for (const { rows, coverage, finalize } of pieces)
     for (const { feed } of [...rows, ...coverage, ...finalize]) feeds.set(feedName(feed), feed)

@@ -95,8 +95,7 @@ test('postgres: a write that the database refuses does not fail those that waite
     const query = { feeds: [feed], range: RANGE, order: 'asc', limit: 10, separator: ',' } as const
     const { page, coverage } = await store.coveredPage({ ...query, coverageTo: RANGE.to })
     assert.equal(page.count, i === 3 ? 0 : i === 0 ? 2 : 1)
-    if (i === 3)
-      assert.deepEqual(coverage.observed, [], 'no coverage without its rows')
+    if (i === 3) assert.deepEqual(coverage.observed, [], 'no coverage without its rows')
   }
 })
 

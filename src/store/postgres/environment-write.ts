@@ -20,7 +20,7 @@ import {
 import { LeaseLostError } from '../leases.ts'
 import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
 import type { PackedRows } from '../rows/packed.ts'
-import { addResult, applyPieces, emptyResult, feedsOf, type Piece } from './apply-pieces.ts'
+import { addResult, applyPieces, emptyResult, feedsOfPieces, type Piece } from './apply-pieces.ts'
 import type { Database } from './database.ts'
 import { BLOCKS, type Partitions, seriesTable } from './partitions.ts'
 import type { FeedLookup } from './series-lookup.ts'
@@ -174,7 +174,7 @@ function togetherIn(waiting: readonly WaitingWrite[]): number {
 /** Names of feeds, and one that stands for all markets. */
 function changesOf(pieces: readonly Piece[]): Set<string> {
   const names = pieces.flatMap((piece) => [
-    ...feedsOf([piece]).keys(),
+    ...feedsOfPieces([piece]).keys(),
     ...(piece.markets.length > 0 ? ['markets'] : []),
   ])
   return new Set(names)

@@ -7,7 +7,7 @@ import { type Arm, comparePositions, isAfter } from '../order/arms.ts'
 import { type OpenBlock, PAGE_SEPARATOR } from '../rows/row-block.ts'
 import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { Page, PageQuery, Position } from '../series.ts'
-import { type Place, type Run, spanOf, textOf } from './packed-run.ts'
+import { type Place, type Run, spanAfter, textOf } from './packed-run.ts'
 
 interface Blocks {
   /** The blocks that have rows in [from, to). */
@@ -36,7 +36,7 @@ export function* neighbouringRows(
 ): RestingWork<Page | undefined> {
   const { order, limit } = query
   if (arms.length === 0 || !arms.every((arm) => isOfNeighbours(arm, query))) return undefined
-  const [from, to] = spanOf(query)
+  const [from, to] = spanAfter(query)
   const heads: Head[] = []
   for (const arm of arms) {
     const places = blocks.places(arm.feed, from, to, order)
@@ -87,7 +87,8 @@ export function* neighbouringRows(
       if (next.done) return false
       Object.assign(head, blocks.runOf(next.value, from, to))
       yield
-      if (order === 'asc') while (head.low < head.high && !isAfter(positionOf(head, head.low), query)) head.low++
+      if (order === 'asc')
+        while (head.low < head.high && !isAfter(positionOf(head, head.low), query)) head.low++
       else while (head.low < head.high && !isAfter(positionOf(head, head.high - 1), query)) head.high--
     } while (head.low === head.high)
     return true

@@ -8,7 +8,7 @@ import type { RestingWork } from '../rows/work-in-turns.ts'
 import type { Page, PageQuery, SeriesQuery } from '../series.ts'
 import type { BlockCache } from './block-cache.ts'
 import { neighbouringRows } from './packed-page.ts'
-import { type Place, type Run, spanOf, textOf } from './packed-run.ts'
+import { type Place, type Run, spanAfter, textOf } from './packed-run.ts'
 import type { JoinedBlocks, StoredRow } from './series-page.ts'
 
 export interface PackedReader {
@@ -106,7 +106,7 @@ export function packedReader(database: DatabaseSync, cache: BlockCache): PackedR
     *batches(arm, query, size) {
       const { order, filters } = query
       if (filters?.open === true) return
-      const [from, to] = spanOf(query)
+      const [from, to] = spanAfter(query)
       const source = SOURCES[arm.rank] as Source
       for (const each of places(arm.feed, from, to, order)) {
         const { block, low, high } = runOf(each, from, to)

@@ -23,7 +23,7 @@ export function textOf({ block: { text, starts }, low, high }: Run): string {
 }
 
 /** The part of the range that can come after the position, as [from, to). */
-export function spanOf({ range, order, position }: SeriesQuery): [number, number] {
+export function spanAfter({ range, order, position }: SeriesQuery): [number, number] {
   return order === 'asc'
     ? [Math.max(range.from, position?.ts ?? 0), endOf(range)]
     : [range.from, Math.min(endOf(range), (position?.ts ?? Number.MAX_SAFE_INTEGER - 1) + 1)]
