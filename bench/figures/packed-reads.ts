@@ -45,7 +45,7 @@ const READS: readonly Reads[] = [
   { name: '100 candles', feeds: [CANDLES], limit: 100, atLeast: 0.9 },
   { name: '100 candles, newest first', feeds: [CANDLES], limit: 100, order: 'desc', atLeast: 0.9 },
   { name: '1,000 candles', feeds: [CANDLES], limit: 1_000, atLeast: 1 },
-  { name: '100 candles of two sources', feeds: [CANDLES, FUTURES], limit: 100 },
+  { name: '100 candles of two sources', feeds: [CANDLES, FUTURES], limit: 100, atLeast: 0.9 },
   { name: '100 trades', feeds: [TRADES], limit: 100, atLeast: 1 },
   { name: '100 trades of one side', feeds: [TRADES], limit: 100, filters: { side: 'buy' }, atLeast: 0.9 },
   { name: '100 order books', feeds: [BOOKS], limit: 100, atLeast: 0.9 },

@@ -40,6 +40,10 @@ export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   // Network
   'src/kit/http-client.ts': { uses: ['network'], why: 'undici, for the real fetch and the real poster' },
   'src/venues/live/dial-web-socket.ts': { uses: ['network'], why: 'the real dial of venues, over ws' },
+  'src/kit/share-turns.ts': {
+    uses: ['timer'],
+    why: 'the turns of real sockets, in which the simulation has none',
+  },
   'src/upstreams/dial-node.ts': { uses: ['network'], why: 'the real dial of nodes, over ws' },
   'src/webhooks/resolve-host.ts': { uses: ['network'], why: 'DNS, and the resolver of the machine' },
   'sandbox/server/transport.ts': { uses: ['network', 'process'], why: 'the real listen of the sandbox' },

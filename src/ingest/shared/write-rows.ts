@@ -24,7 +24,7 @@ import { type CoverageDecision, type RefusedRow, RowBatch } from './row-batch.ts
 
 export const MAX_WAITING_ROWS = 50_000
 const FLUSH_EVERY_MS = 1_000
-const FLUSH_AT_ROWS = 4_000
+const FLUSH_AT_ROWS = 2_000
 /** Short, so that waiting rows are written soon after the store is back. */
 const RETRY = { baseMs: 100, capMs: 2_000 }
 /** If many rows are refused, only the first ones are logged. */

@@ -53,8 +53,8 @@ export function createPageCheck(
   describe: Pick<VenueDescription, 'source'>,
 ): (page: HistoryPage) => string | undefined {
   const { topic, range } = request
-  /** Per instrument: the position of the newest row, and the keys of the rows at that position. */
-  const newest = new Map<string, { at: number | bigint; keys: Set<string> }>()
+  /** Per instrument: the position of the newest row, its key, and the keys of further rows at that position. */
+  const newest = new Map<string, { at: number | bigint; key: string; others: Set<string> | undefined }>()
   let settledMs = range.fromMs
   let empty = 0
 
@@ -82,14 +82,21 @@ export function createPageCheck(
     const at = placeOf(row)
     const key = row.key ?? ''
     const known = newest.get(row.instrument)
-    if (known === undefined || at > known.at) {
-      newest.set(row.instrument, { at, keys: new Set([key]) })
+    if (known === undefined) {
+      newest.set(row.instrument, { at, key, others: undefined })
+      return undefined
+    }
+    if (at > known.at) {
+      known.at = at
+      known.key = key
+      known.others = undefined
       return undefined
     }
     if (at < known.at) return `${at} after ${known.at}`
     if (row.key === null) return undefined
-    if (known.keys.has(key)) return `${key} twice`
-    known.keys.add(key)
+    if (known.key === key || known.others?.has(key)) return `${key} twice`
+    known.others ??= new Set()
+    known.others.add(key)
     return undefined
   }
 
