@@ -67,7 +67,7 @@ export interface StateRow {
 }
 
 /** What became of the rows of a write. */
-export interface RowCounts {
+interface RowCounts {
   inserted: number
   unchanged: number
   rewritten: number

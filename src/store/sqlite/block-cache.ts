@@ -9,7 +9,7 @@ export interface BlockCache {
   part<V>(name: string, weigh: (value: V) => number): BlockCachePart<V>
 }
 
-export interface BlockCachePart<V> {
+interface BlockCachePart<V> {
   get(key: string | number): V | undefined
   set(key: string | number, value: V): void
 }
