@@ -79,8 +79,8 @@ const MORE = [
   'test/e2e/add-a-venue.',
 ]
 /**
- * These prove the same of every engine: with `npm test` of the embedded one, with `npm run test:more` of PostgreSQL, and
- * of both otherwise. `src/store/conformance/engines.ts` reads the setting.
+ * These prove the same of every engine: with `npm test` of the embedded one, with `npm run test:more` of the others, and
+ * of all otherwise. `src/store/conformance/engines.ts` reads the setting.
  */
 const ENGINE_SUITES = /^src\/(store\/conformance\/(?!chain-equal|packed-rows)|indexer\/tokens\/)/
 const isOfMore = (file: string) => MORE.some((start) => file.startsWith(start))
@@ -364,7 +364,7 @@ async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
       BATCH_COSTS: costs,
       ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
       ...(!isEverything && batch.every((file) => ENGINE_SUITES.test(file))
-        ? { TAPELINE_TEST_ENGINE: isMore ? 'postgres' : 'sqlite' }
+        ? { TAPELINE_TEST_ENGINE: isMore ? 'other' : 'embedded' }
         : {}),
     },
   })

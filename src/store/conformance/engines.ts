@@ -27,14 +27,16 @@ interface StorePlace {
   remove(): Promise<void>
 }
 
-/** The runner of the tests divides them between its two commands by engine. */
-const wanted = process.env.TAPELINE_TEST_ENGINE ?? ''
+/** `embedded` or `other`, where the runner of the tests divides the suites between its two commands. */
+const wanted = process.env.TAPELINE_TEST_ENGINE
+const isWanted = ({ name }: StoreEngine) =>
+  wanted === undefined || name.startsWith('sqlite') === (wanted === 'embedded')
 export const ENGINES: readonly StoreEngine[] = [
   sqlite('sqlite', {}),
   sqlite('sqlite on one thread', { writes: 'inline', sync: 'off' }),
   // Without a server, the tests of the engine itself report that they are skipped.
   ...(withoutPostgres === false ? [postgres()] : []),
-].filter(({ name }) => name.startsWith(wanted))
+].filter(isWanted)
 
 function postgres(): StoreEngine {
   return {
