@@ -27,7 +27,7 @@ import { builtSite } from '../src/dashboard/build-site.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { bundledPackages } from './bundled-packages.ts'
 import { bundledService } from './bundled-service.ts'
-import { clusterOfRun, withoutPrograms } from './postgres/cluster.ts'
+import { clusterOfRun } from './postgres/cluster.ts'
 import { processorMs, processorMsOf } from './processor-time.ts'
 import { ROOMY } from './roomy.ts'
 
@@ -73,24 +73,13 @@ const MORE = [
   'test/store/backup-kill.',
   'test/store/copy',
   'test/store/store-commands.',
-  // Compares the engines.
-  'src/store/conformance/chain-equal.',
   // A test that follows a recipe.
   'test/e2e/add-a-venue.',
 ]
-/**
- * These prove the same of every engine: with `npm test` of the embedded one, with `npm run test:more` of the others, and
- * of all otherwise. `src/store/conformance/engines.ts` reads the setting.
- */
-const ENGINE_SUITES = /^src\/(store\/conformance\/(?!chain-equal|packed-rows)|indexer\/tokens\/)/
 const isOfMore = (file: string) => MORE.some((start) => file.startsWith(start))
 const isEverything = soak || wanted.length > 0
-const isMore = args.includes('--more')
-const hasPostgres = process.env.TAPELINE_TEST_POSTGRES !== undefined || withoutPrograms === false
 const isLeftOut = (file: string) =>
-  !isEverything &&
-  (LONG_ONLY.includes(file) ||
-    (isOfMore(file) !== isMore && !(isMore && hasPostgres && ENGINE_SUITES.test(file))))
+  !isEverything && (LONG_ONLY.includes(file) || isOfMore(file) !== args.includes('--more'))
 const files = found.filter((file) => !skipped.includes(file) && !isLeftOut(file))
 
 /** These measure their own process (processor time, memory, turns of the loop) or replace something global. */
@@ -129,7 +118,6 @@ const COMPUTE = /^(src\/(ingest|parser|store)|test\/(contract|simulation|store))
 const QUIET = /^src\/(webhooks|venues|upstreams)\//
 /** Files that share a process; all others share one with their folder. */
 const BATCHES = [
-  ENGINE_SUITES,
   // Start processes.
   /^test\/e2e\/(add-a-venue|chain-kill|damaged-files|install|metering|resets|shared-credits|shutdown|three-processes)\./,
   /^test\/e2e\/market-/,
@@ -288,9 +276,9 @@ if (!success) {
 
 function leftOut(): string {
   if (isEverything) return ''
-  const others = isMore
+  const others = args.includes('--more')
     ? 'npm test: the service itself'
-    : `npm run test:more: the suites of the store on PostgreSQL, ${MORE.join(', ')}`
+    : `npm run test:more: ${MORE.join(', ')}`
   return `Left to ${others}. Only with npm run soak: ${LONG_ONLY.join(', ')}\n`
 }
 
@@ -363,9 +351,6 @@ async function runBatch(batch: readonly string[], nice = 0): Promise<void> {
       BATCH_NICE: String(nice),
       BATCH_COSTS: costs,
       ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
-      ...(!isEverything && batch.every((file) => ENGINE_SUITES.test(file))
-        ? { TAPELINE_TEST_ENGINE: isMore ? 'other' : 'embedded' }
-        : {}),
     },
   })
   const events: { type: string; data: unknown }[] = []

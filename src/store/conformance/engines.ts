@@ -27,16 +27,12 @@ interface StorePlace {
   remove(): Promise<void>
 }
 
-/** `embedded` or `other`, where the runner of the tests divides the suites between its two commands. */
-const wanted = process.env.TAPELINE_TEST_ENGINE
-const isWanted = ({ name }: StoreEngine) =>
-  wanted === undefined || name.startsWith('sqlite') === (wanted === 'embedded')
 export const ENGINES: readonly StoreEngine[] = [
   sqlite('sqlite', {}),
   sqlite('sqlite on one thread', { writes: 'inline', sync: 'off' }),
   // Without a server, the tests of the engine itself report that they are skipped.
   ...(withoutPostgres === false ? [postgres()] : []),
-].filter(isWanted)
+]
 
 function postgres(): StoreEngine {
   return {
