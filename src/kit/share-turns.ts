@@ -34,7 +34,7 @@ export function shareTurns(socket: WebSocket, wire: Socket): void {
       if (chunk.length < PART_BYTES) return handOver(chunk)
       if (endsAtMs === undefined) {
         endsAtMs = turnTimeMs() + READ_MS
-        // Not an immediate: it would end the turn between its poll and its check phase, and the socket had two turns in one.
+        // Not an immediate: that would end the turn between the poll and the check phase, and the socket would have two in one.
         setTimeout(endTurn, 0)
       }
       let at = 0
